@@ -112,6 +112,7 @@ class Processes implements Serving, Host {
   /** Those that serve, by their epochs. */
   private readonly children = new Map<EpochId, Child>()
   private readonly listening = Promise.withResolvers<void>()
+  private readonly started = Promise.withResolvers<void>()
   private hasStarted = false
   private highest = 0
   private isDraining = false
@@ -149,6 +150,7 @@ class Processes implements Serving, Host {
       throw cause
     }
     this.hasStarted = true
+    this.started.resolve()
     for (const { link, isMoved } of this.serving) if (isMoved) finish(link)
   }
 
@@ -191,9 +193,12 @@ class Processes implements Serving, Host {
     this.children.delete(epoch)
   }
 
-  expire(epoch: EpochId): Promise<void> {
+  async expire(epoch: EpochId): Promise<void> {
     const { store, clock } = this.options
-    return store.admissions.expire([epoch], clock.now())
+    // Until this gateway serves, the one before may go on, with its processes and all that they hold.
+    const isMoved = this.given.before?.owners.some((owner) => owner.epoch === epoch) === true
+    if (isMoved) await this.started.promise
+    await store.admissions.expire([epoch], clock.now())
   }
 
   private ask<Verb extends keyof ProcessVerbs>(

@@ -5,16 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFront } from '#db/front/front.ts'
 import { openKeeper } from '#db/front/keeper.ts'
+import { Link, linkSocket } from '#db/front/link.ts'
 import { connect } from '#db/sqlite/engine/connection.ts'
 import { NO_LOG_SYNC } from '#db/sqlite/engine/log-sync.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { createStore } from '#db/sqlite/store.ts'
 import { systemClock } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { type EpochId, newEpochId } from '#domain/id.ts'
 import { LOCAL_NODE } from '#domain/owner.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import { Crew } from '#server/crew.ts'
+import { Crew, type Heir, type HeirVerbs, type Legacy } from '#server/crew.ts'
 import { runProcess } from '#server/process.ts'
 import { serveByProcesses } from '#server/processes.ts'
 import type { Serving } from '#server/serving.ts'
@@ -27,8 +29,6 @@ import { Life, type Machine, type World } from './world.ts'
 /** Where files are no disk's affair, which is slow and none of the faults. */
 const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 const CHILDREN = 2
-/** What could not start is started again, as a unit of systemd is. */
-const RESTART_MS = 1_000
 /** A hold that is older has its row. */
 const YOUNG_MS = 150
 const DATABASE = 'gateway.db'
@@ -36,20 +36,27 @@ const DATABASE = 'gateway.db'
 /** The process that has the store, once it serves. */
 interface Parent {
   readonly life: Life
-  readonly path: string
-  readonly database: Database
   readonly store: GatewayStore
   readonly serving: Serving
+  /** Where its processes find it. */
+  readonly unix: string
 }
+
+const NOBODY: Legacy = { owners: [], held: [] }
 
 export function openProcesses(world: World): Gateway {
   const { chance } = world
   const directory = mkdtempSync(join(MEMORY, 'gatewayctl-simulated-'))
-  const unix = join(directory, 'store.sock')
+  const places = ['one.sock', 'other.sock'].map((name) => join(directory, name))
   const machine: Machine = { aheadMs: 0 }
   /** Of processes that serve, by their epochs. */
   const lives = new Map<EpochId, Life>()
   const all: Life[] = []
+  /** Those that have the store, or take it over. */
+  const keepers = new Set<Life>()
+  let path = join(directory, DATABASE)
+  /** Who has the lock of the directory. */
+  let owner = null as { readonly life: Life; readonly database: Database } | null
   let known = null as { readonly furniture: Furniture; readonly watch: Watch } | null
   let parent = null as Parent | null
   let steps = 0
@@ -59,6 +66,7 @@ export function openProcesses(world: World): Gateway {
     all.push(life)
     return life
   }
+  const logFault = (cause: unknown): void => world.say(`fault: ${cause}`)
 
   const spawn = (at: string) => {
     const life = begin('process')
@@ -76,31 +84,51 @@ export function openProcesses(world: World): Gateway {
     world.after(chance.between(20, 300), run, life)
     return { kill: () => world.kill(life), exited: exited.promise }
   }
+  const startCrew = (unix: string): Crew =>
+    new Crew({ count: CHILDREN, clock: systemClock, unix, openKeeper, spawn, logFault })
 
-  const start = async (life: Life, path: string): Promise<void> => {
+  /** As the engine opens a data directory, but for the syncs of its log: a power cut is none of the faults. */
+  const openEngine = (life: Life, { held }: Legacy): GatewayStore => {
+    if (owner !== null && !owner.life.isDead) throw new Error('another process has the directory')
     const database = openDatabase(path)
     migrate(database, path)
-    const rest = { clock: systemClock, vault: null, syncCharges: false }
+    owner = { life, database }
     const at = systemClock.now()
-    // As the engine opens a data directory, but for the syncs of its log: a power cut is none of the faults.
-    const store = createStore(
-      connect(database, NO_LOG_SYNC, rest),
+    return createStore(
+      connect(database, NO_LOG_SYNC, { clock: systemClock, vault: null, syncCharges: false }),
       path,
-      { owner: { node: LOCAL_NODE, epoch: newEpochId(at) }, at },
-      () => {},
+      { owner: { node: LOCAL_NODE, epoch: newEpochId(at) }, at, held },
+      () => {
+        owner = null
+      },
     )
+  }
+
+  /** Until another process takes over. */
+  const serve = async (
+    life: Life,
+    unix: string,
+    crew: Crew,
+    legacy: Legacy,
+    url: string | null,
+  ): Promise<void> => {
+    const store = openEngine(life, legacy)
     if (known === null) {
-      const furniture = await furnish(world, store, at)
+      const furniture = await furnish(world, store, systemClock.now())
       known = { furniture, watch: new Watch(world, furniture) }
     }
     const { watch } = known
-    watch.end(() => true)
+    const came = new Set(legacy.owners.map(({ epoch }) => epoch))
+    watch.end((epoch) => !came.has(epoch))
     const lifeOf = (epoch: EpochId): Life => lives.get(epoch) ?? life
-    const logFault = (cause: unknown): void => world.say(`fault: ${cause}`)
-    const count = CHILDREN
-    const crew = new Crew({ count, clock: systemClock, unix, openKeeper, spawn, logFault })
-    const serve = serveByProcesses({ crew, count, traces: null, logFault })
-    const serving = await serve({
+    const before = { url, owners: legacy.owners }
+    const serving = await serveByProcesses({
+      crew,
+      count: CHILDREN,
+      traces: null,
+      before,
+      logFault,
+    })({
       store: { ...store, admissions: watch.over(store.admissions, lifeOf) },
       clock: systemClock,
       settings: { ...DEFAULT_SETTINGS, reserveWaitMs: 4_000 },
@@ -110,52 +138,114 @@ export function openProcesses(world: World): Gateway {
       ended: () => {},
       before: (fetch) => fetch,
     })
-    parent = { life, path, database, store, serving }
+    parent = { life, store, serving, unix }
+    crew.facts = () => ({ url: serving.url })
     world.say('serves')
-  }
-  const startParent = (path: string): void => {
-    const life = begin('parent')
-    const fail = (thrown: unknown): void => {
-      world.say(`ends: ${thrown}`)
-      world.kill(life)
-      world.after(RESTART_MS, () => startParent(path), world.outside)
-    }
-    world.after(0, () => void start(life, path).catch(fail), life)
+    void crew.succession.then((heir) => give(heir, crew)).catch((thrown) => fail(life, thrown))
   }
 
-  /** The first process is killed: its files are as they are, and whoever opens them recovers. */
-  const killParent = (): void => {
+  /** `cli/serve/turns.ts` does the same with what else a gateway has. */
+  const give = async (heir: Heir, crew: Crew): Promise<void> => {
     if (parent === null) return
-    const { life, path, database } = parent
+    const { life, store, serving, unix } = parent
     parent = null
-    world.say(`${life.name} is killed`)
+    await heir.openDoors()
+    const owners = await crew.leave(heir.unix)
+    const epochs = new Set(owners.map(({ epoch }) => epoch))
+    const held = (await store.handOver?.()) ?? []
+    const legacy = { owners, held: held.filter(({ claim }) => epochs.has(claim.owner.epoch)) }
+    if (await heir.give(legacy)) {
+      world.kill(life)
+      return
+    }
+    world.say('goes on')
+    await serve(life, unix, startCrew(unix), legacy, serving.url)
+  }
+
+  const inherit = async (life: Life, { unix }: Parent): Promise<void> => {
+    const link = new Link({ answer: () => undefined, closed: () => {} })
+    await Bun.connect({ unix, socket: linkSocket(link) })
+    const { url } = (await link.call('facts', [])) as { readonly url: string }
+    const next = places.find((place) => place !== unix) as string
+    const crew = startCrew(next)
+    let legacy: Legacy | null = null
+    try {
+      legacy = (await link.call('handOver', [next])) as Legacy
+    } catch (cause) {
+      // Where it has died, there is nothing to wait for; where it goes on, this one ends.
+      if (!(cause instanceof GatewayError) || cause.details.hint !== undefined) throw cause
+    }
+    await serve(life, next, crew, legacy ?? NOBODY, url)
+    link.tell('whole' satisfies keyof HeirVerbs, [])
+  }
+
+  const fail = (life: Life, thrown: unknown): void => {
+    world.say(`${life.name} ends: ${thrown}`)
+    world.kill(life)
+  }
+  /** Whoever keeps the gateway running starts it again, once nobody has the store. */
+  const startKeeper = (name: string, run: (life: Life) => Promise<void>): void => {
+    const life = begin(name)
+    keepers.add(life)
+    life.endings.push(() => {
+      keepers.delete(life)
+      if (parent?.life === life) parent = null
+      if (owner?.life === life) leaveFiles(owner.database)
+      const again = (): void => {
+        if (keepers.size === 0) startParent()
+      }
+      if (!isClosing) world.after(chance.between(200, 3_000), again, world.outside)
+    })
+    world.after(0, () => void run(life).catch((thrown) => fail(life, thrown)), life)
+  }
+  const startParent = (): void => {
+    const [unix = ''] = places
+    startKeeper('parent', (life) => serve(life, unix, startCrew(unix), NOBODY, null))
+  }
+  let isClosing = false
+
+  /** As `kill -9` leaves them, for whoever opens them next to recover. */
+  const leaveFiles = (database: Database): void => {
+    owner = null
+    known?.watch.lose(YOUNG_MS)
     const copy = join(directory, `${all.length}-${DATABASE}`)
     for (const end of ['', '-wal']) {
       if (existsSync(path + end)) copyFileSync(path + end, copy + end)
     }
-    known?.watch.lose(YOUNG_MS)
-    world.kill(life)
     database.close()
-    world.after(chance.between(200, 3_000), () => startParent(copy))
+    path = copy
+  }
+
+  const killKeeper = (): void => {
+    const life = [...keepers][chance.pick(keepers.size)]
+    if (life === undefined) return
+    world.say(`${life.name} is killed`)
+    world.kill(life)
+  }
+  const takeOver = (): void => {
+    const before = parent
+    if (before === null || keepers.size > 1) return
+    world.say(`another process takes over from ${before.life.name}`)
+    startKeeper('heir', (life) => inherit(life, before))
+    // The moments of that are few, and each is one to die at.
+    if (world.odds(60))
+      world.interrupt(chance.pick(400), () => (world.odds(50) ? killKeeper() : killChild()))
   }
 
   /** SIGTERM, and a start. */
   const restart = (): void => {
     if (parent === null) return
-    const { life, path, serving, store } = parent
+    const { life, serving, store } = parent
     parent = null
     world.say(`${life.name} is stopped`)
     const stop = async (): Promise<void> => {
-      await serving.drain(
-        { unreadyMs: 0, drainMs: chance.between(100, 6_000) },
-        new Promise(() => {}),
-      )
+      const drainMs = chance.between(100, 6_000)
+      await serving.drain({ unreadyMs: 0, drainMs }, new Promise(() => {}))
       await serving.close()
       await store.close()
       world.kill(life)
-      world.after(chance.between(100, 1_000), () => startParent(path), world.outside)
     }
-    world.after(0, () => void stop().catch((thrown) => world.uncaught.push(thrown)), life)
+    world.after(0, () => void stop().catch((thrown) => fail(life, thrown)), life)
   }
 
   const anyChild = (): Life | undefined => {
@@ -181,9 +271,12 @@ export function openProcesses(world: World): Gateway {
     machine.aheadMs += ms
     world.say(`the clock is set by ${ms} ms`)
   }
-  const FAULTS = [killChild, killChild, killChild, stopChild, stopChild, killParent, restart]
+  const FAULTS = [
+    ...[killChild, killChild, killChild, stopChild, stopChild],
+    ...[killKeeper, restart, takeOver, takeOver, takeOver],
+  ]
 
-  startParent(join(directory, DATABASE))
+  startParent()
   if (!world.run(() => parent !== null, 30_000)) throw new Error('it does not start')
   if (known === null) throw new Error('it has no furniture')
   const { furniture, watch } = known
@@ -203,8 +296,8 @@ export function openProcesses(world: World): Gateway {
     // Where the clock was set, a window is not told by instants alone.
     faults: () => [...watch.faults, ...(steps > 0 ? [] : watch.windows())],
     close() {
+      isClosing = true
       for (const life of all) world.kill(life)
-      parent?.database.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }

@@ -3,9 +3,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Front, openFront } from '#db/front/front.ts'
 import { openKeeper } from '#db/front/keeper.ts'
+import { JOIN } from '#db/front/lease.ts'
+import { Link, linkSocket } from '#db/front/link.ts'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { newEpochId } from '#domain/id.ts'
+import { LOCAL_NODE, type Owner } from '#domain/owner.ts'
 import { Crew, type CrewOptions } from '#server/crew.ts'
 import { runProcess } from '#server/process.ts'
 import { serveByProcesses } from '#server/processes.ts'
@@ -19,15 +23,19 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 async function open({
   spawns = () => {},
   kept = (store) => store,
+  owners = [],
 }: {
-  readonly spawns?: () => void
+  /** Before a process runs that is to connect there. */
+  readonly spawns?: (unix: string) => void | Promise<void>
   readonly kept?: (store: GatewayStore) => GatewayStore
+  /** Of processes that come from the gateway before. */
+  readonly owners?: readonly Owner[]
 }) {
   const store = await openStore({ dataDir: ':memory:', clock: systemClock })
   const fronts: Front[] = []
   const faults: unknown[] = []
   const spawn: CrewOptions['spawn'] = (unix) => {
-    spawns()
+    const ready = Promise.resolve(spawns(unix))
     const exited = Promise.withResolvers<number>()
     const end = (): void => exited.resolve(0)
     const connect = async (told: Parameters<typeof openFront>[1]): Promise<Front> => {
@@ -35,13 +43,14 @@ async function open({
       fronts.push(front)
       return front
     }
-    void runProcess({ clock: systemClock, open: connect }, end)
+    void ready.then(() => runProcess({ clock: systemClock, open: connect }, end))
     return { kill: end, exited: exited.promise }
   }
   const unix = join(tempDirectory(), 'store.sock')
   const logFault = (cause: unknown): void => void faults.push(cause)
   const crew = new Crew({ count: 1, clock: systemClock, unix, openKeeper, spawn, logFault })
-  const serve = serveByProcesses({ crew, count: 1, traces: null, logFault })
+  const before = { owners, url: null }
+  const serve = serveByProcesses({ crew, count: 1, traces: null, before, logFault })
   const serving = await serve({
     store: kept(store),
     clock: systemClock,
@@ -98,4 +107,39 @@ test('what one held that has died is given back as soon as the disk takes it', a
   front.link.close()
   await until(async () => (await openHolds()) === 0, 'its hold is given back')
   expect(faults.filter((fault) => fault instanceof GatewayError)).toHaveLength(2)
+})
+
+test('what a process held that came from the gateway before is let alone until this one serves', async () => {
+  const moved = { node: LOCAL_NODE, epoch: newEpochId(systemClock.now()) }
+  const expired: string[] = []
+  let expiredBefore = -1
+  await open({
+    owners: [moved],
+    kept: (kept) => ({
+      ...kept,
+      admissions: {
+        ...kept.admissions,
+        async expire(epochs, at) {
+          expired.push(...epochs)
+          await kept.admissions.expire(epochs, at)
+        },
+      },
+    }),
+    async spawns(unix) {
+      const connect = async (): Promise<Link> => {
+        const link = new Link({ answer: () => undefined, closed: () => {} })
+        await Bun.connect({ unix, socket: linkSocket(link) })
+        return link
+      }
+      const [process, other] = [await connect(), await connect()]
+      expect(await process.call(JOIN, [moved])).toMatchObject({ owner: moved })
+      process.close()
+      // Its end is seen long before the last of these.
+      for (let n = 0; n < 20; n++) await other.call('facts', []).catch(() => {})
+      expiredBefore = expired.length
+      other.close()
+    },
+  })
+  expect(expiredBefore).toBe(0)
+  await until(async () => expired.includes(moved.epoch), 'what it held is given back')
 })
