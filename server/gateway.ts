@@ -151,7 +151,9 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const leave = async (openDoors: () => Promise<void>): Promise<void> => {
     await Promise.all([sweeper.stop(), lookout.stop(), courier?.stop()])
     await openDoors()
-    await Promise.all([operatorSocket?.close(), signin?.stop(), observer.stop()])
+    // Behind a turn that has accepted what waited: what the kernel has queued is lost when a listener stops.
+    await new Promise((resolve) => setImmediate(resolve))
+    await Promise.all([signin?.stop(), observer.stop(), operatorSocket?.close()])
   }
 
   return {

@@ -135,7 +135,7 @@ export const serveHere = async (options: ServingOptions): Promise<ServingHere> =
     },
     async drain({ unreadyMs, drainMs }, hurried) {
       unready = true
-      await within(hurried, unreadyMs)
+      if (unreadyMs > 0) await within(hurried, unreadyMs)
       draining = true
       await drain(running, drainMs, hurried)
     },

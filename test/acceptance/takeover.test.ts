@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemCodeOf } from '#domain/system-code.ts'
 import {
   type Appliance,
   chargesIn,
@@ -101,6 +102,8 @@ async function booksAreEqual(answered: readonly string[]): Promise<void> {
   expect(await gateway.verb('audit', {})).toMatchObject({ clean: true, open_holds: 0 })
 }
 
+const isReset = (cause: unknown): boolean => systemCodeOf(cause) === 'ECONNRESET'
+
 const childrenOf = ({ pid }: Appliance): number =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length
 
@@ -157,6 +160,7 @@ describe('a gateway that takes over', () => {
     started.push(gateway)
     const [, auth, , metrics] = flags
     const failures: unknown[] = []
+    let resets = 0
     let isOver = false
     const asking = [`${auth}/.well-known/openid-configuration`, `${metrics}/metrics`].map(
       async (path) => {
@@ -164,7 +168,9 @@ describe('a gateway that takes over', () => {
           const answer = await fetch(`http://${path}`, { headers: { connection: 'close' } }).catch(
             (cause: unknown) => cause,
           )
-          if (!(answer instanceof Response && answer.ok)) failures.push(answer)
+          // What arrives in the instant in which the old one stops may be reset.
+          if (isReset(answer)) resets++
+          else if (!(answer instanceof Response && answer.ok)) failures.push(answer)
           await Bun.sleep(5)
         }
       },
@@ -179,6 +185,7 @@ describe('a gateway that takes over', () => {
     isOver = true
     await Promise.all(asking)
     expect(failures).toEqual([])
+    expect(resets).toBeLessThanOrEqual(2)
   })
 
   test('says what is in its way, and leaves the other in its place', async () => {
