@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Generate, Routing } from '#domain/work.ts'
-import { rejectKeyLike } from '../bearer.ts'
+import { rejectKeyLike, rejectWholeKey } from '../bearer.ts'
 import type { JsonBody } from '../read/body.ts'
 import { checkImageUrl, MAX_INPUT_IMAGES } from '../read/image-url.ts'
 import { renderPath } from '../render-path.ts'
@@ -43,6 +43,18 @@ export type CommonFields = z.output<typeof commonForm>
 export function checkModels({ model, models }: CommonFields): void {
   rejectKeyLike(model, 'model')
   if (models) for (const one of models) rejectKeyLike(one, 'models')
+}
+
+export interface NamesEndUser {
+  readonly user?: string | null | undefined
+  readonly safety_identifier?: string | null | undefined
+}
+
+/** Null where no end user is named. @throws invalid_request where a key is */
+export function readEndUser({ user, safety_identifier }: NamesEndUser): string | null {
+  const endUser = user || safety_identifier || null
+  if (endUser !== null) rejectWholeKey(endUser, user ? 'user' : 'safety_identifier')
+  return endUser
 }
 
 export const readFallbacks = ({ allow_fallbacks: own, provider }: CommonFields): boolean =>

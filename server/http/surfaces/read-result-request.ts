@@ -4,11 +4,12 @@ import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
 import { OWN_FIELDS, type Work } from '#domain/work.ts'
-import { rejectWholeKey } from '../bearer.ts'
 import { noteExtras } from './billed-extras.ts'
 import {
   type CommonFields,
   checkModels,
+  type NamesEndUser,
+  readEndUser,
   readFallbacks,
   readRouting,
   toInvalidRequest,
@@ -24,12 +25,8 @@ export function readForm<Form extends z.ZodType>(form: Form, fields: JsonObject)
 type Shared = Pick<Work, 'model' | 'body' | 'endUser' | 'allowFallbacks' | 'routing' | 'extras'>
 
 /** `exact`: the body with long integers as they were sent. @throws invalid_request, unsupported_parameter */
-export function readShared(
-  read: CommonFields & { readonly user?: string | null | undefined },
-  exact: JsonObject,
-): Shared {
+export function readShared(read: CommonFields & NamesEndUser, exact: JsonObject): Shared {
   checkModels(read)
-  if (read.user) rejectWholeKey(read.user, 'user')
   const extras: Extra[] = []
   noteExtras(exact, extras)
   if (read.stream) {
@@ -45,7 +42,7 @@ export function readShared(
   return {
     model: read.model,
     body: toForwardedBody(exact),
-    endUser: read.user || null,
+    endUser: readEndUser(read),
     allowFallbacks: readFallbacks(read),
     ...(routing && { routing }),
     ...(extras.length > 0 && { extras }),

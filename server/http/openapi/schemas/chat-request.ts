@@ -23,6 +23,7 @@ export const CHAT_NOTES: Notes<ChatForm> = {
     },
   },
   user: 'The id of your end user. Spend is reported by it, and a key may have limits per end user. One that contains an API key is refused',
+  safety_identifier: 'The same as `user`, which takes precedence',
   n: { description: 'The number of answers', default: 1 },
   max_tokens:
     'The maximum number of tokens of the answer. It also bounds the amount that is reserved while the request runs',
@@ -95,7 +96,6 @@ export const PASSED_ON: Readonly<Record<string, JsonSchema>> = {
     'string',
     "Groups requests with a common prefix for the provider's prompt cache",
   ),
-  safety_identifier: orNull('string', 'The id of your end user for the provider'),
   safety_settings: { description: "Google's safety settings, passed on unchanged" },
   service_tier: {
     enum: ['auto', 'default', 'standard_only', null],

@@ -40,7 +40,7 @@ export const ITEMS = {
   ],
 } satisfies JsonSchema
 
-const { stream, user, allow_fallbacks, models, provider } = CHAT_NOTES
+const { stream, user, safety_identifier, allow_fallbacks, models, provider } = CHAT_NOTES
 
 /** Without `input`, which is read by hand. */
 type ResponsesForm = Omit<z.input<typeof responsesForm>, 'input'>
@@ -49,6 +49,5 @@ export const RESPONSES_NOTES: Notes<ResponsesForm> = {
   model: 'An id of `GET /v1/models`, or another name of the model',
   max_output_tokens:
     'The bound of the answer. It also bounds the amount that is reserved while the request runs',
-  safety_identifier: 'The same as `user`, which takes precedence',
-  ...{ stream, user, allow_fallbacks, models, provider },
+  ...{ stream, user, safety_identifier, allow_fallbacks, models, provider },
 }

@@ -7,7 +7,6 @@ import { isObject, readNumber, readObject } from '#domain/json.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
 import type { Reasoning } from '#domain/thinking.ts'
 import { type Generate, OWN_FIELDS } from '#domain/work.ts'
-import { rejectWholeKey } from '../../bearer.ts'
 import type { JsonBody } from '../../read/body.ts'
 import { readEarlierImage } from '../../read/image-url.ts'
 import { noteExtras, noteLongCaching, setExtras } from '../billed-extras.ts'
@@ -22,6 +21,7 @@ import {
   MAX_USER_CHARS,
   noAttachments,
   noteSizes,
+  readEndUser,
   readFallbacks,
   readRouting,
   toInvalidRequest,
@@ -44,6 +44,7 @@ export const chatForm = z.object({
   modalities: z.array(z.string()).max(16).nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   user: userField,
+  safety_identifier: userField,
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
   max_tokens: tokensField,
   max_completion_tokens: tokensField,
@@ -65,6 +66,8 @@ export const chatForm = z.object({
 type ChatForm = z.output<typeof chatForm>
 
 const isNumber = (value: unknown): boolean => Number.isFinite(value)
+const isUser = (value: unknown): boolean =>
+  typeof value === 'string' && value.length <= MAX_USER_CHARS
 const isTokens = (value: unknown): boolean => isWhole(value, MAX_TOKENS)
 const isWhole = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
@@ -73,7 +76,8 @@ const isWhole = (value: unknown, most: number): boolean =>
 const ORDINARY = new Map<string, (value: unknown) => boolean>([
   ['messages', () => true],
   ['model', (value) => typeof value === 'string' && value.length <= MAX_MODEL_CHARS],
-  ['user', (value) => typeof value === 'string' && value.length <= MAX_USER_CHARS],
+  ['user', isUser],
+  ['safety_identifier', isUser],
   ['stream', (value) => typeof value === 'boolean'],
   ['n', (value) => isWhole(value, MAX_CHOICES)],
   ['max_tokens', isTokens],
@@ -110,7 +114,7 @@ export function readChatRequest(body: JsonBody): Generate {
   const { fields, exact, size } = body
   const read = readForm(fields)
   checkModels(read)
-  if (read.user) rejectWholeKey(read.user, 'user')
+  const endUser = readEndUser(read)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const extras: Extra[] = []
   noteExtras(fields, extras)
@@ -126,7 +130,7 @@ export function readChatRequest(body: JsonBody): Generate {
     includeUsage: read.stream_options?.include_usage ?? true,
     wantsImages,
     image: read.image_config ? toImageChoice(read.image_config) : ANY_IMAGE,
-    endUser: read.user || null,
+    endUser,
     choices: read.n ?? 1,
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
     textBytes: size - attachments.bytes,

@@ -5,7 +5,6 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
-import { rejectWholeKey } from '../../bearer.ts'
 import type { JsonBody } from '../../read/body.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import type { Seals } from '../../seals.ts'
@@ -17,6 +16,7 @@ import {
   type Draft,
   noAttachments,
   noteSizes,
+  readEndUser,
   readFallbacks,
   readRouting,
   toInvalidRequest,
@@ -51,8 +51,7 @@ export function readResponsesRequest(body: JsonBody, headers: Headers, seals: Se
   rejectRepeatedNames(body)
   const read = parsed.data
   checkModels(read)
-  const endUser = read.user || read.safety_identifier || null
-  if (endUser !== null) rejectWholeKey(endUser, read.user ? 'user' : 'safety_identifier')
+  const endUser = readEndUser(read)
   rejectStored(fields)
   const { tools: _tools, ...others } = fields
   const extras: Extra[] = []

@@ -424,6 +424,7 @@ test.each<[JsonObject, string]>([
   [{ user: 'x'.repeat(257) }, 'user'],
   [{ user: SECRET }, 'user'],
   [{ user: `Bearer ${SECRET}`, image_config: {} }, 'user'],
+  [{ safety_identifier: SECRET }, 'safety_identifier'],
   [{ model: `acme/${SECRET}` }, 'model'],
   [{ temperature: 'hot' }, 'temperature'],
   [{ allow_fallbacks: 'no' }, 'allow_fallbacks'],
@@ -437,6 +438,12 @@ test.each<[JsonObject, string]>([
 test('an end user’s name may resemble an API key', () => {
   const user = `if-${'a'.repeat(49)}`
   expect(ask({ user }).endUser).toBe(user)
+})
+
+test('an end user is named by `user`, else by `safety_identifier`', () => {
+  expect(ask({ safety_identifier: 's' }).endUser).toBe('s')
+  expect(ask({ user: null, safety_identifier: 's' }).endUser).toBe('s')
+  expect(ask({ user: 'u', safety_identifier: 's' }).endUser).toBe('u')
 })
 
 describe('an ordinary request', () => {
