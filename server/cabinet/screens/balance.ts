@@ -259,7 +259,7 @@ ${table(
           : html`<a href="/cabinet/activity/${generation_id}">${words.receipt.title}</a>`,
     },
     {
-      title: '₽',
+      title: words.spend.rub,
       cell: ({ cost_rub }) => (cost_rub === null ? '' : rub(cost_rub)),
       isNumber: true,
     },

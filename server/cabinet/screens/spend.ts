@@ -236,7 +236,7 @@ const tableOf = (visit: Visit, { by }: Asked, whole: Report): Html => {
   return table(
     words.spend.title,
     [
-      { title: words.spend.dimensions[by] ?? by, cell: (row) => linkOf(visit, by, row) },
+      { title: words.activity[by], cell: (row) => linkOf(visit, by, row) },
       { title: words.spend.requests, cell: ({ requests }) => count(requests), isNumber: true },
       {
         title: words.spend.tokens,
@@ -244,8 +244,8 @@ const tableOf = (visit: Visit, { by }: Asked, whole: Report): Html => {
           `${count(prompt_tokens)} / ${count(completion_tokens)}`,
         isNumber: true,
       },
-      { title: '$', cell: ({ cost_usd }) => usd(cost_usd), isNumber: true },
-      { title: '₽', cell: ({ cost_rub }) => rub(cost_rub), isNumber: true },
+      { title: words.activity.cost, cell: ({ cost_usd }) => usd(cost_usd), isNumber: true },
+      { title: words.spend.rub, cell: ({ cost_rub }) => rub(cost_rub), isNumber: true },
       {
         title: words.spend.share,
         cell: ({ share_percent }) => (share_percent === null ? '–' : `${share_percent} %`),

@@ -358,6 +358,7 @@ export const ENGLISH = {
     total: 'Total',
     requests: 'Requests',
     tokens: 'Tokens in / out',
+    rub: 'In rubles',
     share: 'Share',
     other: 'others',
     nobody: 'none named',
