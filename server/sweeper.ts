@@ -6,7 +6,10 @@ import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'events' | 'steadyTime'> & {
+  readonly store: Pick<
+    Store,
+    'activity' | 'admissions' | 'answers' | 'notices' | 'events' | 'steadyTime'
+  > & {
     readonly signin: Pick<GatewayStore['signin'], 'events'>
   }
   /** A steady one (`createSteadyClock`): by a clock that runs ahead, what is not old would be deleted. */
@@ -87,9 +90,13 @@ type Trim = (limit: number) => Promise<number>
 /** All slices of a sweep use the same instant. */
 function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Trim[] {
   const now = clock.now()
-  const { activity, answers, notices, events, signin } = store
+  const { activity, admissions, answers, notices, events, signin } = store
   return [
     (limit) => answers.trim(now, limit),
+    async () => {
+      await admissions.trim(now)
+      return 0
+    },
     (limit) => notices.trim(later(now, -NOTICE_KEPT_MS), limit),
     (limit) => events.trim(later(now, -NOTICE_KEPT_MS), limit),
     ...(activityKeptMs === null

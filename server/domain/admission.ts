@@ -209,6 +209,11 @@ export interface Admissions {
    * broken off by the gateway. An engine of one node does it when it opens, for all epochs before.
    */
   expire(epochs: readonly EpochId[], at: Instant): Promise<void>
+  /**
+   * Removes, in slices of its own, what no window is counted from any more, by a clock that never runs ahead. An engine that counts
+   * from the log has nothing beside it.
+   */
+  trim(now: Instant): Promise<void>
   /** Of each key, in their order: what its windows have left. @throws key_not_found */
   quota(ids: readonly KeyId[], at: Instant): Promise<readonly WindowReadings[]>
   /** Of each key, in their order; read from the database the first time, from memory after that. @throws key_not_found */

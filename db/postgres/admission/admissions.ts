@@ -1,7 +1,15 @@
 /** Admissions in PostgreSQL: what one turn asks leaves as one call, for claims and for settlements each. */
 import type { Admissions, Claim, KeySpending, Repeated, Spend, Verdict } from '#domain/admission.ts'
 import type { Stale } from '#domain/catalogue.ts'
-import { type Day, dayOf, type Instant, monthStart, nextMonthStart } from '#domain/clock.ts'
+import {
+  DAY_MS,
+  type Day,
+  dayOf,
+  type Instant,
+  later,
+  monthStart,
+  nextMonthStart,
+} from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { HeldCatalogue } from '../catalogue/catalogue.ts'
@@ -104,9 +112,20 @@ export function createAdmissions(
       await database.flush()
       await expire(database, 'void', epochs, at)
     },
+    async trim(now) {
+      const old = later(now, -SLOT_KEPT_MS)
+      for (let gone = TRIMMED; gone === TRIMMED; ) gone = await database.run(TRIM, { old })
+    },
     ...readUse(database),
   }
 }
+
+/** The longest window looks back for a day; the second one is for clocks that were set. */
+const SLOT_KEPT_MS = 2 * DAY_MS
+/** A tenth of a second. Every node does it: what another is at is left to it. */
+const TRIMMED = 10_000
+const TRIM = `DELETE FROM slots WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM slots WHERE at < $old AND pos < $old LIMIT ${TRIMMED} FOR UPDATE SKIP LOCKED))`
 
 type Reading = Pick<
   Admissions,

@@ -2,7 +2,7 @@
 import { and, type Column, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { draftAct } from '#domain/act.ts'
 import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
-import { DAY_MS, type Instant, later } from '#domain/clock.ts'
+import type { Instant } from '#domain/clock.ts'
 import type { Drift } from '#domain/drift.ts'
 import { type GenerationId, generationsFrom } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
@@ -182,9 +182,6 @@ function createActivity(database: Database, note: Activity['note']): Activity {
             before,
           )
         }
-        // Windows look back for a day, and a second one is left for clocks that were set.
-        const old = later(before, -DAY_MS)
-        await tx.run('DELETE FROM slots WHERE at < ? AND pos < ?', old, old)
         return gone
       })
       return dropped + deleted

@@ -99,7 +99,7 @@ export function createAdmissions(
   catalogue: Catalogues,
   noticeSettings: HeldNoticeSettings,
   ended: ReadonlySet<EpochId>,
-): Omit<Admissions, 'renew' | 'expire'> {
+): Omit<Admissions, 'renew' | 'expire' | 'trim'> {
   const { commit, clock } = connection
   const readSpend = prepareSpendReader(connection)
 

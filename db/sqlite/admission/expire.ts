@@ -30,7 +30,7 @@ export interface HoldRow {
   readonly session: string | null
 }
 
-export interface Expiry extends Pick<Admissions, 'renew' | 'expire'> {
+export interface Expiry extends Pick<Admissions, 'renew' | 'expire' | 'trim'> {
   /** All but this one, and what is told to be in progress still: the lock on the directory proves that every other has ended. */
   expireOthers({ epoch }: Owner, held: readonly OpenAdmission[], at: Instant): void
 }
@@ -84,6 +84,7 @@ export function prepareExpiry(
       release(ended, at)
     },
     renew: async ({ epoch }) => !ended.has(epoch),
+    trim: async () => {},
     async expire(epochs, at) {
       for (const epoch of epochs) ended.add(epoch)
       // A hold may not have its row yet.

@@ -99,6 +99,8 @@ function logContract(bench: Bench): void {
     const before = await books(bench, key)
     expect(await activity().trim(later(now(), -DAY_MS), 99)).toBe(2)
     expect(await books(bench, key)).toEqual(before)
+    await bench.store.admissions.trim(now())
+    expect(await books(bench, key)).toEqual(before)
     await bench.restart()
     expect(await books(bench, key)).toEqual(before)
     expect(before.usage).toMatchObject({ requestsDay: 6, requestsMinute: 4 })
