@@ -58,12 +58,16 @@ if (POSTGRES_BIN === null) {
 
     test('a right that its role has lost, and none that it never needs', async () => {
       const address = await cluster.createEmpty()
+      const { database } = address
       await cluster.run(address, 'CREATE ROLE gateway LOGIN')
+      await cluster.run(address, `REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC`)
       await migrate(address)
       const store = await open({ ...address, username: 'gateway' })
       expect((await read(store)).lacking).toEqual([])
+      expect((await store.audit()).findings).toEqual([])
       await cluster.run(address, 'REVOKE UPDATE ON keys FROM gateway')
-      expect((await read(store)).lacking).toEqual(['UPDATE on keys'])
+      await cluster.run(address, `REVOKE TEMPORARY ON DATABASE ${database} FROM gateway`)
+      expect((await read(store)).lacking).toEqual(['UPDATE on keys', 'TEMPORARY on the database'])
     })
 
     test('a standby that is named, and away', async () => {

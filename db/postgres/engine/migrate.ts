@@ -22,6 +22,10 @@ const GRANTS = `
       GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, ${FUNCTIONS} TO gateway;
       REVOKE UPDATE, DELETE ON ledger, acts FROM gateway;
       REVOKE INSERT, UPDATE, DELETE ON schema_version FROM gateway;
+      -- For the audit. Every role has it, where nobody has taken it.
+      IF pg_has_role((SELECT datdba FROM pg_database WHERE datname = current_database()), 'USAGE') THEN
+        EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO gateway', current_database());
+      END IF;
     END IF;
   END $$`
 
