@@ -1,6 +1,7 @@
 /** The keeper: lends the ports of a store to processes that serve requests, over a Unix socket. */
 import { chmodSync, rmSync } from 'node:fs'
 import type { Clock, Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { type EpochId, newEpochId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
@@ -53,6 +54,7 @@ export function openKeeper({
   const lending = Promise.withResolvers<Lent>()
   /** Of those that have joined. */
   const links = new Set<Link>()
+  let isOver = false
   const open = (): Link => {
     let lent: Lent | null = null
     let owner: Owner | null = null
@@ -61,8 +63,10 @@ export function openKeeper({
     let known = -1
     let answerOther: LinkEnd['answer'] = (method, args) => asked(link, method, args)
     const join = async (before: Owner | null): Promise<Opened | null> => {
-      lent = await lending.promise
+      const lends = await lending.promise
+      if (isOver) throw changesHands()
       if (isClosed) return null
+      lent = lends
       if (before !== null && !lent.moved.delete(before.epoch)) return null
       owner = before ?? { node: lent.store.owner.node, epoch: newEpochId(clock.now()) }
       links.add(link)
@@ -95,22 +99,7 @@ export function openKeeper({
     })
     return link
   }
-  rmSync(unix, { force: true })
-  const umask = process.umask(0o077)
-  const listener = Bun.listen<Link>({
-    unix,
-    socket: {
-      open(socket) {
-        socket.data = open()
-        linkSocket(socket.data).open(socket as Bun.Socket<unknown>)
-      },
-      data: (socket, bytes) => socket.data.take(bytes),
-      drain: (socket) => socket.data.drained(),
-      close: (socket) => socket.data.closed(),
-    },
-  })
-  process.umask(umask)
-  chmodSync(unix, 0o600)
+  const listener = listenFor(unix, open)
   let late: ReturnType<typeof setTimeout> | null = null
   return {
     lend(store, owners = []) {
@@ -129,6 +118,7 @@ export function openKeeper({
       }, COME_MS)
     },
     close() {
+      isOver = true
       if (late !== null) clearTimeout(late)
       listener.stop()
       for (const link of links) link.close()
@@ -136,6 +126,31 @@ export function openKeeper({
     },
   }
 }
+
+/** Of its user alone. */
+function listenFor(unix: string, open: () => Link): { stop(): void } {
+  rmSync(unix, { force: true })
+  const umask = process.umask(0o077)
+  const listener = Bun.listen<Link>({
+    unix,
+    socket: {
+      open(socket) {
+        socket.data = open()
+        linkSocket(socket.data).open(socket as Bun.Socket<unknown>)
+      },
+      data: (socket, bytes) => socket.data.take(bytes),
+      drain: (socket) => socket.data.drained(),
+      close: (socket) => socket.data.closed(),
+    },
+  })
+  process.umask(umask)
+  chmodSync(unix, 0o600)
+  return listener
+}
+
+/** Who comes then finds the next keeper. */
+const changesHands = (): GatewayError =>
+  new GatewayError('store_unavailable', 'the store changes hands: another process keeps it')
 
 /** A key is another object as soon as anything of it has changed. */
 function keyTeller({ keys }: GatewayStore): Method {

@@ -90,7 +90,7 @@ class End {
     const { world } = this
     const lateMs = world.chance.exponential(world.odds(2) ? 200 : world.usualMs)
     this.arrivesMs = Math.max(this.arrivesMs, world.nowMs + lateMs)
-    world.after(this.arrivesMs - world.nowMs, happens, this.life)
+    world.at(this.arrivesMs, happens, this.life)
   }
 }
 

@@ -105,7 +105,11 @@ export class World {
   }
 
   after(ms: number, run: () => void, life: Life = this.life): Task {
-    const task = { dueMs: this.nowMs + ms, order: ++this.orders, life, run, isGone: false }
+    return this.at(this.nowMs + ms, run, life)
+  }
+
+  at(dueMs: number, run: () => void, life: Life): Task {
+    const task = { dueMs, order: ++this.orders, life, run, isGone: false }
     this.push(task)
     return task
   }

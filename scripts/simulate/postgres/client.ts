@@ -267,6 +267,6 @@ class Session {
     const untilMs = life === world.outside ? way.thereUntilMs : way.backUntilMs
     const passesMs = Math.max(world.nowMs, untilMs) + lateMs
     this.arrivesMs = Math.max(this.arrivesMs, passesMs)
-    world.after(this.arrivesMs - world.nowMs, arrive, life)
+    world.at(this.arrivesMs, arrive, life)
   }
 }
