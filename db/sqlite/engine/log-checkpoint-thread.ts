@@ -18,6 +18,9 @@ interface CheckpointRow {
   readonly checkpointed: number
 }
 
+/** What is committed while one fold is synced is left to the next, and the least of all to the event loop. */
+const FOLDS_OF_LONG = 3
+
 let database: Database | null = null
 
 /** Returns the pages in the log, as far as known; a failed checkpoint is retried after the next commit. */
@@ -32,9 +35,10 @@ function act({ path, worthwhilePages, longPages, isOver }: CheckpointMessage): n
   const status = database.query<CheckpointRow, []>('PRAGMA wal_checkpoint(NOOP)').get()
   const { log, checkpointed } = status ?? { log: 0, checkpointed: 0 }
   // `PASSIVE` folds as far as nobody reads, and waits for nobody.
-  if (log - checkpointed >= (log < longPages ? worthwhilePages : 1)) {
-    database.query('PRAGMA wal_checkpoint(PASSIVE)').get()
-  }
+  const isLong = log >= longPages
+  if (!isLong && log - checkpointed < worthwhilePages) return log
+  const fold = database.query('PRAGMA wal_checkpoint(PASSIVE)')
+  for (let times = isLong ? FOLDS_OF_LONG : 1; times > 0; times--) fold.get()
   return log
 }
 
