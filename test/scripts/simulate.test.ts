@@ -27,21 +27,29 @@ test(
   TIMEOUT_MS,
 )
 
-test('the model of PostgreSQL answers as the other engine does', async () => {
-  const { status, said } = await simulate('--compare', '--seeds', `${SEEDS}`)
-  // Refused by every limit, or nearly.
-  expect(
-    said.match(/_limit|balance_usd|kept|running|other_body|stale|admitted/g)?.length,
-  ).toBeGreaterThan(12)
-  expect(said).toContain(': 0 failed')
-  expect(status).toBe(0)
-})
+test(
+  'the model of PostgreSQL answers as the other engine does',
+  async () => {
+    const { status, said } = await simulate('--compare', '--seeds', `${SEEDS}`)
+    // Refused by every limit, or nearly.
+    expect(
+      said.match(/_limit|balance_usd|kept|running|other_body|stale|admitted/g)?.length,
+    ).toBeGreaterThan(12)
+    expect(said).toContain(': 0 failed')
+    expect(status).toBe(0)
+  },
+  TIMEOUT_MS,
+)
 
-test('a seed is the same run again', async () => {
-  const { said } = await simulate('--seed', '4')
-  expect(said).toMatch(/^digest [0-9a-f]{8}$/m)
-  expect((await simulate('--seed', '4')).said).toBe(said)
-})
+test(
+  'a seed is the same run again',
+  async () => {
+    const { said } = await simulate('--seed', '4')
+    expect(said).toMatch(/^digest [0-9a-f]{8}$/m)
+    expect((await simulate('--seed', '4')).said).toBe(said)
+  },
+  TIMEOUT_MS,
+)
 
 describe('a planted bug is found', () => {
   test.each(Object.keys(PLANTS))(

@@ -105,7 +105,9 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   'docs/cabinet.md': { before: FURNISHED },
   'docs/scale.md': {
     blocksNotHere: {
+      'systemctl reload': 'takeover.test.ts does it; a reload wants systemd',
       createuser: 'nodes.test.ts does it, with a PostgreSQL of its own',
+      'systemctl restart': 'nodes-upgrade.test.ts does it, with a PostgreSQL of its own',
       'store move': 'move.test.ts does it, with a PostgreSQL of its own',
     },
   },

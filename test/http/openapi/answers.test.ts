@@ -251,7 +251,7 @@ test('keys: issued, listed, read, changed, revoked', async () => {
 test('health, and readiness also while the gateway stops', async () => {
   await open()('GET', '/healthz')
   await open()('GET', '/readyz')
-  expect((await open({ draining: () => true })('GET', '/readyz')).status).toBe(503)
+  expect((await open({ unready: () => true })('GET', '/readyz')).status).toBe(503)
   await open()('GET', '/openapi.json')
 })
 
