@@ -96,6 +96,8 @@ export class Crew {
   private readonly moved = new Map<EpochId, Owner>()
   private empty: PromiseWithResolvers<void> | null = null
   private readonly heirs = Promise.withResolvers<Heir>()
+  /** Who has asked for the facts: it uses the place of the next keeper, which no other may meanwhile. */
+  private asking: Link | null = null
   private heir: { readonly link: Link; readonly serves: PromiseWithResolvers<boolean> } | null =
     null
   private host: Host | null = null
@@ -116,6 +118,7 @@ export class Crew {
       left: (owner, isMoving) => this.left(owner, isMoving),
       asked: (link, method, args) => this.asked(link, method, args),
       gone: (link) => {
+        if (this.asking === link) this.asking = null
         if (this.heir?.link === link) this.heir.serves.resolve(false)
       },
     })
@@ -233,7 +236,7 @@ export class Crew {
 
   private asked(link: Link, method: string, args: readonly unknown[]): unknown {
     const verbs: HeirVerbs = {
-      facts: () => this.facts(),
+      facts: () => this.tell(link),
       handOver: (unix) => this.handOver(link, unix),
       whole: () => {
         if (this.heir?.link === link) this.heir.serves.resolve(true)
@@ -242,10 +245,13 @@ export class Crew {
     return Reflect.apply(Reflect.get(verbs, method), verbs, args)
   }
 
+  private tell(link: Link): unknown {
+    if (this.asking !== null) throw notNow('another process takes over right now')
+    this.asking = link
+    return this.facts()
+  }
+
   private handOver(link: Link, unix: string): Promise<Legacy> {
-    if (this.heir !== null) {
-      throw notNow('another process takes over right now')
-    }
     const serves = Promise.withResolvers<boolean>()
     const { promise, resolve } = Promise.withResolvers<Legacy>()
     this.heir = { link, serves }

@@ -38,7 +38,7 @@ export class Clients {
   /** Answers by their status; 0: the connection was cut, or left. */
   readonly statuses = new Map<number, number>()
   /** Requests without an end. */
-  readonly waiting = new Set<number>()
+  readonly waiting = new Set<Wish>()
   /** Broken promises that a client sees. */
   readonly faults: string[] = []
   private asked = 0
@@ -57,12 +57,13 @@ export class Clients {
     const nth = ++this.asked
     const customer = customers[world.chance.pick(customers.length)] as Customer
     const repeat = world.odds(35) ? `name-${nth}` : null
-    this.waiting.add(nth)
     const wish: Wish = { nth, customer, repeat, body: drawBody(world), tries: 0 }
+    this.waiting.add(wish)
     this.send(wish)
     // An impatient client asks twice.
     if (repeat === null || !world.odds(25)) return
     const twin = { ...wish, tries: MOST_TRIES - 3 }
+    this.waiting.add(twin)
     world.after(world.chance.exponential(500), () => this.send(twin), world.outside)
   }
 
@@ -112,13 +113,13 @@ export class Clients {
     asking.isOver = true
     this.world.say(`request ${asking.wish.nth} ${what}`)
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-    if (status === 200) this.waiting.delete(asking.wish.nth)
+    if (status === 200) this.waiting.delete(asking.wish)
     else this.again(asking.wish)
   }
 
   private again(wish: Wish): void {
     if (wish.repeat === null || wish.tries >= MOST_TRIES) {
-      this.waiting.delete(wish.nth)
+      this.waiting.delete(wish)
       return
     }
     const { chance, outside } = this.world

@@ -125,7 +125,7 @@ export const judge = (
 ): readonly string[] => [
   ...faults,
   ...books.findings,
-  ...[...waiting].map((nth) => `request ${nth} never ended`),
+  ...[...waiting].map(({ nth }) => `request ${nth} never ended`),
   ...judgeCharges(told, books),
   ...judgeNames(told, mayRepeat),
   ...judgeMoney(furniture, books),

@@ -273,6 +273,22 @@ describe('whichever is killed while one takes over', () => {
     await booksAreEqual(answered)
   })
 
+  test('two at once: the second is refused, the first serves', async () => {
+    const key = await issue('prod-web')
+    const heir = await begin()
+    heir.kill('SIGSTOP')
+    const { code, err } = cli.run(['serve', '--auth-listen', 'off', '--takeover', ...PROCESSES])
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('another process takes over right now'),
+    ])
+    heir.kill('SIGCONT')
+    await until(() => serves(heir.pid), 'the first serves')
+    expect((await ask(key)).status).toBe(200)
+    heir.kill('SIGKILL')
+    await heir.exited
+  })
+
   test('the old one, while a stream runs: the new one serves, and nothing is held for ever', {
     timeout: 120_000,
   }, async () => {
