@@ -98,8 +98,8 @@ export class Crew {
   private readonly heirs = Promise.withResolvers<Heir>()
   /** Who has asked for the facts: it uses the place of the next keeper, which no other may meanwhile. */
   private asking: Link | null = null
-  private heir: { readonly link: Link; readonly serves: PromiseWithResolvers<boolean> } | null =
-    null
+  /** Whether that serves; null before it has asked for everything. */
+  private serves: PromiseWithResolvers<boolean> | null = null
   private host: Host | null = null
   /** Those that come from the process before. */
   private readonly expected = new Set<EpochId>()
@@ -118,8 +118,10 @@ export class Crew {
       left: (owner, isMoving) => this.left(owner, isMoving),
       asked: (link, method, args) => this.asked(link, method, args),
       gone: (link) => {
-        if (this.asking === link) this.asking = null
-        if (this.heir?.link === link) this.heir.serves.resolve(false)
+        if (this.asking !== link) return
+        // What it was given no other can have from this crew.
+        if (this.serves === null) this.asking = null
+        else this.serves.resolve(false)
       },
     })
     for (let n = 0; n < given.count; n++) this.kept.push(this.keep())
@@ -239,7 +241,7 @@ export class Crew {
       facts: () => this.tell(link),
       handOver: (unix) => this.handOver(link, unix),
       whole: () => {
-        if (this.heir?.link === link) this.heir.serves.resolve(true)
+        if (this.asking === link) this.serves?.resolve(true)
       },
     }
     return Reflect.apply(Reflect.get(verbs, method), verbs, args)
@@ -254,7 +256,7 @@ export class Crew {
   private handOver(link: Link, unix: string): Promise<Legacy> {
     const serves = Promise.withResolvers<boolean>()
     const { promise, resolve } = Promise.withResolvers<Legacy>()
-    this.heir = { link, serves }
+    this.serves = serves
     this.heirs.resolve({
       unix,
       async openDoors() {
