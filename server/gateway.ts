@@ -14,6 +14,7 @@ import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.t
 import { operatorApp } from '#operator/app.ts'
 import type { LiveFacts, OperatorDeps } from '#operator/deps.ts'
 import { NO_BRAND } from '#pages/brand.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 import { type AdminDoor, openAdminDoor } from './admin-socket.ts'
@@ -152,7 +153,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     await Promise.all([sweeper.stop(), lookout.stop(), courier?.stop()])
     await openDoors()
     // Behind a turn that has accepted what waited: what the kernel has queued is lost when a listener stops.
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     await Promise.all([signin?.stop(), observer.stop(), operatorSocket?.close()])
   }
 

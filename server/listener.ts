@@ -1,4 +1,5 @@
 /** An HTTP listener for the API, sign-in and metrics: Bun's server with our own limits and JSON errors. */
+import { nextTurn } from '#runtime/next-turn.ts'
 
 export interface Listener {
   /** `http://host:port` */
@@ -94,7 +95,7 @@ export function listen(place: Place, answer: Answer, idleSeconds = IDLE_SECONDS)
       isRetiring = true
       await Bun.sleep(RETIRE_MS)
       // Behind a turn that has accepted what waited: what the kernel has queued is lost when it stops.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
       await server.stop()
     },
   }

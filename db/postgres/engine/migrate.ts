@@ -1,5 +1,4 @@
 /** Brings a database to the newest schema, in one transaction, beside nodes that serve from it. */
-import { setTimeout as rest } from 'node:timers/promises'
 import type { SQL } from 'bun'
 import { GatewayError } from '#domain/errors.ts'
 import { type Moved, movedAway } from '../../moved.ts'
@@ -119,7 +118,7 @@ export async function migrate(address: Address): Promise<Migrated> {
         if (isDenied(error)) throw denied(address, error)
         if (!isBusy(error)) throw error
         if (tries === MOST_TRIES) throw inTheWay(error)
-        await rest(REST_MS)
+        await Bun.sleep(REST_MS)
       }
     }
   } finally {

@@ -1,5 +1,4 @@
 /** The days of the log: each is a table of its own, made ahead, and dropped as a whole when nobody may want it any more. */
-import { setTimeout as rest } from 'node:timers/promises'
 import { dayOf, HOUR_MS, type Instant } from '#domain/clock.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { isBusy } from '../engine/errors.ts'
@@ -56,7 +55,7 @@ export async function dropDays(database: Database, before: Instant): Promise<num
     } catch (error) {
       if (!isBusy(error)) throw error
       if (tries++ === MOST_TRIES) return lines
-      await rest(REST_MS)
+      await Bun.sleep(REST_MS)
     }
   }
 }
