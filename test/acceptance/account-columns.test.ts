@@ -12,6 +12,7 @@ import {
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openReceiver, type Receiver } from '#test/support/receiver.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
+import { FULL } from '#test/support/tier.ts'
 
 /** They run until they are stopped, or need a terminal; `tail` and the dashboard have their own tests. */
 const ENDLESS = new Set(['serve', 'dashboard', 'activity tail'])
@@ -152,7 +153,7 @@ test.each(LINES)('%s names the account of each row, or of all', async (line) => 
     expect(`${piped.out}${piped.err}`).toMatch(/account default\b|all 2 accounts/)
   }
 
-  if (hasTerminals) {
+  if (FULL && hasTerminals) {
     const command = `stty cols 250; gatewayctl ${line}`
     const terminal = openTerminal(cli, command, { COLUMNS: '250' })
     await terminal.exited

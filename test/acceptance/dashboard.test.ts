@@ -92,7 +92,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await isClean(terminal)
   })
 
-  test('sizes, one after the other', async () => {
+  test.runIf(FULL)('sizes, one after the other', async () => {
     await keepTalking(await serve(), 5)
     const terminal = await openDashboard(120, 40)
     for (const [columns, rows] of [
@@ -117,7 +117,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     [120, 40, 81, 24],
   ] as const
 
-  test.each(FULL ? NARROWED : NARROWED.slice(0, 1))(
+  test.runIf(FULL).each(NARROWED)(
     'narrowed from %i×%i to %i×%i',
     async (columns, rows, narrower, then) => {
       await keepTalking(await serve(), 5)
@@ -166,7 +166,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await terminal.shows('exit-0')
   })
 
-  test('after a kill it reconnects when the gateway is back', async () => {
+  test.runIf(FULL)('after a kill it reconnects when the gateway is back', async () => {
     const gateway = await serve()
     await keepTalking(gateway, 5)
     const terminal = await openDashboard(120, 40)
@@ -181,17 +181,20 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(await terminal.shows('● serving')).toContain('0 of 0 in flight')
   })
 
-  test('a gateway that hangs is not shown as serving, and is again once it goes on', async () => {
-    const gateway = await serve()
-    const terminal = await openDashboard(80, 24)
-    await terminal.shows('● serving')
-    process.kill(gateway.pid, 'SIGSTOP')
-    await terminal.shows(/○ not answering \ds/)
-    const once = await cli.runBeside(['dashboard', '--once'])
-    expect(once).toMatchObject({ code: 4, err: expect.stringContaining('does not answer') })
-    process.kill(gateway.pid, 'SIGCONT')
-    await terminal.shows('● serving')
-  })
+  test.runIf(FULL)(
+    'a gateway that hangs is not shown as serving, and is again once it goes on',
+    async () => {
+      const gateway = await serve()
+      const terminal = await openDashboard(80, 24)
+      await terminal.shows('● serving')
+      process.kill(gateway.pid, 'SIGSTOP')
+      await terminal.shows(/○ not answering \ds/)
+      const once = await cli.runBeside(['dashboard', '--once'])
+      expect(once).toMatchObject({ code: 4, err: expect.stringContaining('does not answer') })
+      process.kill(gateway.pid, 'SIGCONT')
+      await terminal.shows('● serving')
+    },
+  )
 
   test('a request is ended from it, and what it cost stands in the log', async () => {
     const gateway = await serve()
@@ -212,7 +215,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(acts[0]).toMatchObject({ verb: 'activity.kill', target: line?.id })
   })
 
-  test('the page of a request stays with it, and shows how it ended', async () => {
+  test.runIf(FULL)('the page of a request stays with it, and shows how it ended', async () => {
     const gateway = await serve()
     await keepTalking(gateway, 3)
     const terminal = await openDashboard(80, 24)
@@ -235,7 +238,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await terminal.shows('2 of 2')
   })
 
-  test('a slow request prints no progress line over the dashboard', async () => {
+  test.runIf(FULL)('a slow request prints no progress line over the dashboard', async () => {
     serveSlow(join(cli.dataDir, 'run', 'admin.sock'), 1_500)
     const terminal = await openDashboard(80, 24)
     terminal.send('x', 'y')
@@ -247,7 +250,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(terminal.screen()).toMatch(/^ m metric .* q quit *$/m)
   })
 
-  test('beside a demo each screen is whole', async () => {
+  test.runIf(FULL)('beside a demo each screen is whole', async () => {
     const env = { GATEWAY_DATA_DIR: '' }
     gateways.push(await startAppliance(cli, { flags: ['--demo'], env }))
     const terminal = await openDashboard(80, 24, { env })
@@ -260,7 +263,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(torn(terminal.screen(), 80, 24)).toEqual([])
   })
 
-  test('input typed before the start is handled, and not shown', async () => {
+  test.runIf(FULL)('input typed before the start is handled, and not shown', async () => {
     await serve()
     const terminal = await openTerminal(cli, 80, 24)
     terminal.send(`${BINARY} dashboard`, 'Enter')
@@ -273,7 +276,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await isClean(terminal)
   })
 
-  test('ctrl-l draws over whatever something else has written', async () => {
+  test.runIf(FULL)('ctrl-l draws over whatever something else has written', async () => {
     await keepTalking(await serve(), 3)
     const terminal = await openDashboard(80, 24)
     await terminal.shows('3 of 3')
@@ -284,20 +287,23 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(terminal.screen()).not.toMatch(/a job|in the|background|here too/)
   })
 
-  test('without a gateway it opens no store; the chart loads after a reconnect', async () => {
-    const gateway = await serve()
-    const terminal = await openDashboard(80, 24)
-    await gateway.kill()
-    await terminal.shows(/○ reconnecting \ds/)
-    terminal.send('4')
-    await terminal.shows('loading…')
-    await terminal.shows(/○ reconnecting [2-9]s/)
-    expect(terminal.screen()).toContain('loading…')
-    await serve()
-    await terminal.shows('─ by key ─')
-  })
+  test.runIf(FULL)(
+    'without a gateway it opens no store; the chart loads after a reconnect',
+    async () => {
+      const gateway = await serve()
+      const terminal = await openDashboard(80, 24)
+      await gateway.kill()
+      await terminal.shows(/○ reconnecting \ds/)
+      terminal.send('4')
+      await terminal.shows('loading…')
+      await terminal.shows(/○ reconnecting [2-9]s/)
+      expect(terminal.screen()).toContain('loading…')
+      await serve()
+      await terminal.shows('─ by key ─')
+    },
+  )
 
-  test('NO_COLOR, CI and DEV change only the colours', async () => {
+  test.runIf(FULL)('NO_COLOR, CI and DEV change only the colours', async () => {
     await serve()
     const env = { NO_COLOR: '1', CI: '1', DEV: 'true' }
     const terminal = await openDashboard(80, 24, { env })

@@ -9,6 +9,7 @@ import { type Appliance, furnishCli, startAppliance, until } from '#test/support
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
+import { FULL } from '#test/support/tier.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -80,7 +81,8 @@ if (POSTGRES_BIN === null) {
   test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
 } else {
   const bin = POSTGRES_BIN
-  describe('while nodes serve', () => {
+  // The smaller tier asks it of the store alone (test/db/postgres-versions.test.ts).
+  describe.runIf(FULL)('while nodes serve', () => {
     const cluster = clusterForAll(bin)
     const clis: CliHarness[] = []
     const nodes: Appliance[] = []

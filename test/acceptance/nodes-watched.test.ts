@@ -9,6 +9,7 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
 import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
+import { FULL } from '#test/support/tier.ts'
 import { openBrowser } from './signin/browser.ts'
 import { textOf } from './signin/signin-gateway.ts'
 
@@ -160,25 +161,28 @@ if (POSTGRES_BIN === null) {
       await heard
     })
 
-    test('a request of one is in the tail and the log of the other, and of a machine that is no node', async () => {
-      const tails = [cliB, desk].map(startTail)
-      const id = await askUntilTold(tails)
-      for (const { ids } of tails) {
-        const lines = ids.trim().split('\n')
-        expect(new Set(lines).size).toBe(lines.length)
-      }
-      const { log, traffic } = cliB.json<SnapshotRecord>(['dashboard'])
-      expect(log.filter((line) => line.id === id)).toMatchObject([{ node: 'a' }])
-      expect(traffic.requests_per_minute).toBeGreaterThan(0)
-      for (const command of [
-        ['activity', 'show', id],
-        ['why', id],
-      ]) {
-        expect(desk.json(command)).toMatchObject({ id, node: 'a' })
-        expect(desk.run(command).out).toMatch(/^node\s+a$/m)
-      }
-      expect(a.said()).toMatch(new RegExp(`"generation_id":"${id}".*"node":"a"`))
-    })
+    test.runIf(FULL)(
+      'a request of one is in the tail and the log of the other, and of a machine that is no node',
+      async () => {
+        const tails = [cliB, desk].map(startTail)
+        const id = await askUntilTold(tails)
+        for (const { ids } of tails) {
+          const lines = ids.trim().split('\n')
+          expect(new Set(lines).size).toBe(lines.length)
+        }
+        const { log, traffic } = cliB.json<SnapshotRecord>(['dashboard'])
+        expect(log.filter((line) => line.id === id)).toMatchObject([{ node: 'a' }])
+        expect(traffic.requests_per_minute).toBeGreaterThan(0)
+        for (const command of [
+          ['activity', 'show', id],
+          ['why', id],
+        ]) {
+          expect(desk.json(command)).toMatchObject({ id, node: 'a' })
+          expect(desk.run(command).out).toMatch(/^node\s+a$/m)
+        }
+        expect(a.said()).toMatch(new RegExp(`"generation_id":"${id}".*"node":"a"`))
+      },
+    )
 
     test('a request that one refused is in the log with its name', async () => {
       const refused = await b.chat(key, {
@@ -196,7 +200,7 @@ if (POSTGRES_BIN === null) {
       )
     })
 
-    test.each(['the other node', 'a machine that is no node'])(
+    test.runIf(FULL).each(['the other node', 'a machine that is no node'])(
       'a stream is ended within 3 s at the word of %s, and charged for what came',
       async (who) => {
         const { id, heard } = await talk()
@@ -218,7 +222,7 @@ if (POSTGRES_BIN === null) {
       },
     )
 
-    test('the live figures of the cabinet at one are those of both', async () => {
+    test.runIf(FULL)('the live figures of the cabinet at one are those of both', async () => {
       const authUrl = /"auth_url":"([^"]+)"/.exec(b.said())?.[1] ?? ''
       const email = 'ann@example.org'
       await b.verb('accounts.members.add', { email, role: 'owner' })
@@ -244,7 +248,7 @@ if (POSTGRES_BIN === null) {
       expect(performance.now() - before).toBeLessThan(3 * SEEN_MS)
     })
 
-    test('a node that died holds up no view, and is silent, then ended', async () => {
+    test.runIf(FULL)('a node that died holds up no view, and is silent, then ended', async () => {
       const node = await start(openNode('victim'))
       const { id, heard } = await talk(node)
       await node.kill()
@@ -275,16 +279,19 @@ if (POSTGRES_BIN === null) {
       )
     })
 
-    test('where no node lives any more a tail ends, and there is nothing to watch or to end', async () => {
-      const tail = startTail(desk)
-      const id = await askUntilTold([tail])
-      await Promise.all([a.stop(), b.stop()])
-      expect(await tail.child.exited).toBe(4)
-      expect(await new Response(tail.child.stderr).text()).toContain('the gateway has stopped')
-      const none = { code: 4, err: expect.stringContaining('no gateway is running') }
-      expect(await desk.runBeside(['activity', 'tail'])).toMatchObject(none)
-      expect(desk.run(['activity', 'kill', id, '--yes'])).toMatchObject(none)
-      expect(desk.run(['status'])).toMatchObject({ code: 4 })
-    })
+    test.runIf(FULL)(
+      'where no node lives any more a tail ends, and there is nothing to watch or to end',
+      async () => {
+        const tail = startTail(desk)
+        const id = await askUntilTold([tail])
+        await Promise.all([a.stop(), b.stop()])
+        expect(await tail.child.exited).toBe(4)
+        expect(await new Response(tail.child.stderr).text()).toContain('the gateway has stopped')
+        const none = { code: 4, err: expect.stringContaining('no gateway is running') }
+        expect(await desk.runBeside(['activity', 'tail'])).toMatchObject(none)
+        expect(desk.run(['activity', 'kill', id, '--yes'])).toMatchObject(none)
+        expect(desk.run(['status'])).toMatchObject({ code: 4 })
+      },
+    )
   })
 }

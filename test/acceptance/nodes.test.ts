@@ -8,6 +8,7 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
+import { FULL } from '#test/support/tier.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -169,7 +170,8 @@ if (POSTGRES_BIN === null) {
       expect([code, err]).toEqual([4, expect.stringContaining('not the master key')])
     })
 
-    test('what a node held that was killed is free within 12 seconds', async () => {
+    // The smaller tier asks it of the store alone (test/db/postgres-nodes.test.ts).
+    test.runIf(FULL)('what a node held that was killed is free within 12 seconds', async () => {
       const victim = openNode('victim')
       const node = await start(victim)
       const { key } = await issue('bereft', { concurrency_limit: 1 })
@@ -245,67 +247,70 @@ if (POSTGRES_BIN === null) {
       expect(await again.stop()).toBe(0)
     })
 
-    test('are replaced one after the other behind a balancer that asks /readyz: nothing is refused, nothing cut', async () => {
-      const places = [freePort(), freePort()].map((port, nth) => ({
-        port,
-        cli: openNode(`r${nth}`),
-      }))
-      const serve = async ({ port, cli }: (typeof places)[number]): Promise<Appliance> => {
-        const flags = ['--listen', `127.0.0.1:${port}`, '--unready', '1s']
-        const node = await startAppliance(cli, { flags })
-        nodes.push(node)
-        return node
-      }
-      const running = await Promise.all(places.map(serve))
-      const balancer = await startBalancer(places.map(({ port }) => port))
-      let isOver = false
-      const asksReady = async (): Promise<void> => {
-        while (!isOver) {
-          const ready = await Promise.all(
-            places.map(async ({ port }) => {
-              const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null)
-              return answer?.status === 200
-            }),
-          )
-          balancer.pin(ready[0] === ready[1] ? null : ready.indexOf(true))
-          await Bun.sleep(100)
+    test.runIf(FULL)(
+      'are replaced one after the other behind a balancer that asks /readyz: nothing is refused, nothing cut',
+      async () => {
+        const places = [freePort(), freePort()].map((port, nth) => ({
+          port,
+          cli: openNode(`r${nth}`),
+        }))
+        const serve = async ({ port, cli }: (typeof places)[number]): Promise<Appliance> => {
+          const flags = ['--listen', `127.0.0.1:${port}`, '--unready', '1s']
+          const node = await startAppliance(cli, { flags })
+          nodes.push(node)
+          return node
         }
-      }
-      const { key } = await issue('behind')
-      const failures: string[] = []
-      let answered = 0
-      const send = (body: object): Promise<Response> =>
-        fetch(`${balancer.url}/v1/chat/completions`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        })
-      const asks = async (): Promise<void> => {
-        while (!isOver) {
-          const answer = await send(quick()).catch(String)
-          if (typeof answer !== 'string' && answer.status === 200) {
-            await answer.text()
-            answered++
-          } else failures.push(typeof answer === 'string' ? answer : await answer.text())
-          await Bun.sleep(10)
+        const running = await Promise.all(places.map(serve))
+        const balancer = await startBalancer(places.map(({ port }) => port))
+        let isOver = false
+        const asksReady = async (): Promise<void> => {
+          while (!isOver) {
+            const ready = await Promise.all(
+              places.map(async ({ port }) => {
+                const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null)
+                return answer?.status === 200
+              }),
+            )
+            balancer.pin(ready[0] === ready[1] ? null : ready.indexOf(true))
+            await Bun.sleep(100)
+          }
         }
-      }
-      const load = Promise.all([asksReady(), asks(), asks(), asks()])
-      const streams = Promise.all(
-        Array.from({ length: 4 }, async () => (await send(slow(60, 12))).text()),
-      )
-      for (const [nth, place] of places.entries()) {
-        const before = answered
-        await until(() => answered > before + 20, 'both serve')
-        expect(await running[nth]?.stop()).toBe(0)
-        running[nth] = await serve(place)
-      }
-      for (const text of await streams) expect(text).toMatch(/data: \[DONE\]\n\n$/)
-      isOver = true
-      await load
-      balancer.close()
-      expect(failures).toEqual([])
-      expect(desk.json<{ clean: boolean }>(['audit']).clean).toBe(true)
-    })
+        const { key } = await issue('behind')
+        const failures: string[] = []
+        let answered = 0
+        const send = (body: object): Promise<Response> =>
+          fetch(`${balancer.url}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          })
+        const asks = async (): Promise<void> => {
+          while (!isOver) {
+            const answer = await send(quick()).catch(String)
+            if (typeof answer !== 'string' && answer.status === 200) {
+              await answer.text()
+              answered++
+            } else failures.push(typeof answer === 'string' ? answer : await answer.text())
+            await Bun.sleep(10)
+          }
+        }
+        const load = Promise.all([asksReady(), asks(), asks(), asks()])
+        const streams = Promise.all(
+          Array.from({ length: 4 }, async () => (await send(slow(60, 12))).text()),
+        )
+        for (const [nth, place] of places.entries()) {
+          const before = answered
+          await until(() => answered > before + 20, 'both serve')
+          expect(await running[nth]?.stop()).toBe(0)
+          running[nth] = await serve(place)
+        }
+        for (const text of await streams) expect(text).toMatch(/data: \[DONE\]\n\n$/)
+        isOver = true
+        await load
+        balancer.close()
+        expect(failures).toEqual([])
+        expect(desk.json<{ clean: boolean }>(['audit']).clean).toBe(true)
+      },
+    )
   })
 }

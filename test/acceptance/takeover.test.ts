@@ -15,8 +15,8 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { FULL } from '#test/support/tier.ts'
 
-const TAKEOVERS = FULL ? 8 : 3
-const KILLS = FULL ? 12 : 3
+const TAKEOVERS = FULL ? 8 : 2
+const KILLS = FULL ? 12 : 2
 const PROCESSES = ['--processes', '2']
 
 let cli: CliHarness

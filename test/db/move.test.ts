@@ -16,6 +16,7 @@ import type { GatewayStore } from '#signin/store.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
+import { FULL } from '#test/support/tier.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { restartContract } from './contract/restart.ts'
 import { fillEveryTable } from './every-table.ts'
@@ -96,7 +97,7 @@ if (POSTGRES_BIN === null) {
     const inFile: OpenStore = (clock) => openFile(tempDirectory(), clock)
     const inDatabase: OpenStore = async (clock) => openShared(await cluster.create(), clock)
     describe('into PostgreSQL', () => restartContract(setBench(inFile, move)))
-    describe('into a directory', () => restartContract(setBench(inDatabase, move)))
+    describe.runIf(FULL)('into a directory', () => restartContract(setBench(inDatabase, move)))
   })
 
   test('there and back every row of every table is as it was, and what was moved opens no more', async () => {

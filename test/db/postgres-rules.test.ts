@@ -21,7 +21,7 @@ import { aClaim, aKey } from '#test/support/nouns.ts'
 import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { FULL } from '#test/support/tier.ts'
 
-const STANDINGS = FULL ? 100_000 : 1_000
+const STANDINGS = FULL ? 100_000 : 400
 const BATCH = 250
 
 /** The same for the same seed. */

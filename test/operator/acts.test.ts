@@ -1,6 +1,7 @@
 /** The log of acts: every verb that changes something leaves one, no verb that changes nothing does, and no secret is in it. */
 import { Database } from 'bun:sqlite'
 import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
@@ -237,17 +238,21 @@ interface TestGateway {
   raised: string
 }
 
-/** A gateway with one of everything, on a disk, watched from beside. */
-async function furnish(): Promise<TestGateway> {
+/** A gateway with one of everything: its database, and what only who made it knows. */
+interface Made extends Pick<TestGateway, 'secret' | 'event' | 'raised'> {
+  readonly database: Uint8Array
+}
+
+async function openIn(dataDir: string): Promise<TestOperatorDeps> {
   const base = await openOperator()
+  const masterKey = new Uint8Array(32).fill(7)
+  return { ...base, store: await openStore({ dataDir, clock: base.clock, masterKey }), dataDir }
+}
+
+async function make(): Promise<Made> {
   const dataDir = tempDirectory()
-  const store = await openStore({
-    dataDir,
-    clock: base.clock,
-    masterKey: new Uint8Array(32).fill(7),
-  })
-  onTestFinished(() => store.close())
-  const deps: TestOperatorDeps = { ...base, store, dataDir }
+  const deps = await openIn(dataDir)
+  const { store } = deps
   await act(deps, 'init', { first_key: false })
   const { key: secret } = await act(deps, 'keys.create', { name: 'default' })
   await act(deps, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
@@ -263,7 +268,7 @@ async function furnish(): Promise<TestGateway> {
   })
   const { id: ann } = await act(deps, 'users.add', { email: 'ann@example.org' })
   await act(deps, 'accounts.members.add', { email: 'cleo@example.org', role: 'member' })
-  await store.signin.people.confirmEmail('ann@example.org', null, base.clock.now(), 0)
+  await store.signin.people.confirmEmail('ann@example.org', null, deps.clock.now(), 0)
   await act(deps, 'accounts.members.invite', { email: 'ann@example.org', role: 'member' })
   await act(deps, 'groups.add', { group: 'staff', people: ['ann@example.org'] })
   await act(deps, 'identities.add', {
@@ -273,10 +278,10 @@ async function furnish(): Promise<TestGateway> {
     secret: 'shh',
   })
   const identity = { issuer: 'https://sso.example.org', subject: 's-1', claimedName: null }
-  await store.signin.identities.link(identity, ann as PersonId, base.clock.now(), 0)
-  const passkey = aPasskey(ann as PersonId, base.clock.now(), { id: 'psk_known' })
+  await store.signin.identities.link(identity, ann as PersonId, deps.clock.now(), 0)
+  const passkey = aPasskey(ann as PersonId, deps.clock.now(), { id: 'psk_known' })
   const added = { outcome: 'passkey_added', address: '192.0.2.1' }
-  await store.signin.passkeys.add(passkey, newSigninEvent(base.clock.now(), added), 0)
+  await store.signin.passkeys.add(passkey, newSigninEvent(deps.clock.now(), added), 0)
   for (const [kind, uid] of [
     ['Session', 'uid-1'],
     ['Grant', null],
@@ -290,21 +295,38 @@ async function furnish(): Promise<TestGateway> {
       personId: ann as PersonId,
       clientId: 'known',
       consumedAt: null,
-      expiresAt: later(base.clock.now(), 60_000),
+      expiresAt: later(deps.clock.now(), 60_000),
     })
   }
   const bob = {
-    ...newPerson('bob@example.org' as never, base.clock.now()),
-    disabledAt: base.clock.now(),
+    ...newPerson('bob@example.org' as never, deps.clock.now()),
+    disabledAt: deps.clock.now(),
   }
-  await store.signin.people.add(bob, anAct(base.clock.now()))
+  await store.signin.people.add(bob, anAct(deps.clock.now()))
   await act(deps, 'thresholds.set', { webhook_url: 'https://ops.example.org/old' })
   await act(deps, 'notices.set', { email: 'old@example.org' })
   const event = await postNotice(deps)
   const facts = { file: null, reason: 'no room' }
-  const raised = draftEvent('gateway.backup_failed', facts, base.clock.now())
+  const raised = draftEvent('gateway.backup_failed', facts, deps.clock.now())
   await store.events.raise(raised, null)
+  await store.close()
+  const database = readFileSync(join(dataDir, DATABASE_FILE))
+  return { database, secret, event, raised: raised.id }
+}
+
+let made: Promise<Made> | undefined
+
+/** A copy of it on a disk, watched from beside. */
+async function furnish(): Promise<TestGateway> {
+  made ??= make()
+  const { database, ...known } = await made
+  const dataDir = tempDirectory()
+  writeFileSync(join(dataDir, DATABASE_FILE), database)
+  const deps = await openIn(dataDir)
+  onTestFinished(() => deps.store.close())
   deps.clock.advance(1_000)
+  // What its start has left to write is written with the first look at it.
+  await act(deps, 'status', {})
 
   const beside = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
   onTestFinished(() => beside.close())
@@ -314,9 +336,7 @@ async function furnish(): Promise<TestGateway> {
     deps,
     commits,
     acts: () => act(deps, 'acts.list', {}),
-    secret,
-    event,
-    raised: raised.id,
+    ...known,
   }
 }
 

@@ -1,11 +1,12 @@
 // What only a real browser shows of the cabinet: frames and forms of other sites, foreign words that do not run, clicks that come
-// twice, the back button, and figures that live.
+// twice, the back button, and figures that live. The smaller tier asks what is refused without a browser (test/cabinet/attacks.test.ts).
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { WORDS } from '#cabinet/words/words.ts'
 import { HOUR_MS, later, systemClock } from '#domain/clock.ts'
 import { fillLog } from '#test/cabinet/fill-log.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
+import { FULL } from '#test/support/tier.ts'
 import { openSigninGateway, type SigninGateway } from '../signin/signin-gateway.ts'
 import { enter } from './enter.ts'
 import { type Look, PLAIN } from './looks.ts'
@@ -75,7 +76,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   const besideUs = (): string => `http://127.0.0.1:${other.port}/`
   const elsewhere = (): string => `http://localhost:${other.port}/`
 
-  test('clickjacking: no page beside it may have it in a frame', async () => {
+  test.runIf(FULL)('clickjacking: no page beside it may have it in a frame', async () => {
     const { page } = await open()
     for (const path of ['', '/keys', '/nothing']) {
       content = `<iframe src="${setup.authUrl}/cabinet${path}"></iframe>`
@@ -85,7 +86,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     }
   })
 
-  test.each([
+  test.runIf(FULL).each([
     ['of another site', elsewhere],
     ['of a page beside it, with the token', besideUs],
   ])('CSRF: a form %s makes no key', async (name, site) => {
@@ -140,7 +141,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test.each([true, false])(
+  test.runIf(FULL).each([true, false])(
     'a double click makes one key: scripts %s',
     async (javaScriptEnabled) => {
       const { page } = await open({ ...PLAIN, javaScriptEnabled })
@@ -153,21 +154,24 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     },
   )
 
-  test('two tabs: what one has ended, the other cannot change, and says so', async () => {
-    const { context, page } = await open()
-    const { id } = await setup.appliance.verb('keys.create', { name: 'tabs', rpm_limit: 5 })
-    await goTo(page, `/keys/${id}`)
-    const second = await context.newPage()
-    await goTo(second, `/keys/${id}/revoke`)
-    await second.click('form[action$="/revoke"] button[type=submit]')
-    await second.waitForURL('**saved=1')
-    await page.fill('#rpm_limit', '9')
-    await page.click('form[action$="/limits"] button[type=submit]')
-    await expect.poll(() => page.textContent('main'), { timeout: MAX_MS }).toMatch(/revoked/)
-    expect(await keysNamed('tabs')).toMatchObject([{ status: 'revoked', rpm_limit: 5 }])
-  })
+  test.runIf(FULL)(
+    'two tabs: what one has ended, the other cannot change, and says so',
+    async () => {
+      const { context, page } = await open()
+      const { id } = await setup.appliance.verb('keys.create', { name: 'tabs', rpm_limit: 5 })
+      await goTo(page, `/keys/${id}`)
+      const second = await context.newPage()
+      await goTo(second, `/keys/${id}/revoke`)
+      await second.click('form[action$="/revoke"] button[type=submit]')
+      await second.waitForURL('**saved=1')
+      await page.fill('#rpm_limit', '9')
+      await page.click('form[action$="/limits"] button[type=submit]')
+      await expect.poll(() => page.textContent('main'), { timeout: MAX_MS }).toMatch(/revoked/)
+      expect(await keysNamed('tabs')).toMatchObject([{ status: 'revoked', rpm_limit: 5 }])
+    },
+  )
 
-  test('a form of before is not sent again by Back or a reload', async () => {
+  test.runIf(FULL)('a form of before is not sent again by Back or a reload', async () => {
     const { page } = await open({ ...PLAIN, javaScriptEnabled: false })
     await goTo(page, '/keys/new')
     await page.fill('#name', 'once')
@@ -184,7 +188,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await keysNamed('once')).toHaveLength(1)
   })
 
-  test.each([true, false])(
+  test.runIf(FULL).each([true, false])(
     'the back button after signing out shows no page of before: scripts %s',
     async (javaScriptEnabled) => {
       const { page } = await open({ ...PLAIN, javaScriptEnabled })
@@ -220,18 +224,21 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('a list that looked on by itself, and found nothing, shows the request that comes', async () => {
-    const { page, complaints } = await open()
-    const { id: busy } = await setup.appliance.verb('keys.create', { name: 'busy' })
-    const { key: rare } = await setup.appliance.verb('keys.create', { name: 'rare' })
-    fillLog(setup.cli.dataDir, busy, later(systemClock.now(), -HOUR_MS), 25_000)
-    await goTo(page, '/activity?key=rare')
-    await expect
-      .poll(() => page.textContent('#requests'), { timeout: MAX_MS })
-      .toContain(WORDS.en.activity.none)
-    const body = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
-    await (await setup.appliance.chat(rare, body)).arrayBuffer()
-    await page.waitForSelector('#requests[data-latest^=gen] td')
-    expect(complaints).toEqual([])
-  })
+  test.runIf(FULL)(
+    'a list that looked on by itself, and found nothing, shows the request that comes',
+    async () => {
+      const { page, complaints } = await open()
+      const { id: busy } = await setup.appliance.verb('keys.create', { name: 'busy' })
+      const { key: rare } = await setup.appliance.verb('keys.create', { name: 'rare' })
+      fillLog(setup.cli.dataDir, busy, later(systemClock.now(), -HOUR_MS), 25_000)
+      await goTo(page, '/activity?key=rare')
+      await expect
+        .poll(() => page.textContent('#requests'), { timeout: MAX_MS })
+        .toContain(WORDS.en.activity.none)
+      const body = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
+      await (await setup.appliance.chat(rare, body)).arrayBuffer()
+      await page.waitForSelector('#requests[data-latest^=gen] td')
+      expect(complaints).toEqual([])
+    },
+  )
 })

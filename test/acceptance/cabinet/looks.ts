@@ -16,7 +16,7 @@ const ALL: readonly Look[] = (['en-GB', 'ru-RU'] as const).flatMap((locale) =>
   ),
 )
 
-/** The month by the keyboard alone is another, without scripts. */
+/** What goes without scripts the forms themselves show (test/cabinet). */
 const SOME: readonly Look[] = [
   { locale: 'ru-RU', width: 390, colorScheme: 'light', javaScriptEnabled: true },
 ]

@@ -294,9 +294,9 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     300_000,
   )
 
-  test.each(
-    (FULL ? [true, false] : [false]).map((javaScriptEnabled) => ({ ...PLAIN, javaScriptEnabled })),
-  )(
+  test
+    .runIf(FULL)
+    .each([true, false].map((javaScriptEnabled) => ({ ...PLAIN, javaScriptEnabled })))(
     'the same by the keyboard alone, which shows where it is: scripts $javaScriptEnabled',
     async (look) => {
       const { page, complaints } = await open(look)

@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { openCli } from '#test/support/cli-harness.ts'
+import { FULL } from '#test/support/tier.ts'
 import { enter } from '../cabinet/enter.ts'
 import { authorizeUrl, openSigninGateway, type SigninGateway, textOf } from './signin-gateway.ts'
 
@@ -84,7 +85,7 @@ describe('a running gateway', () => {
       })
     }
 
-    test.each(['light', 'dark'] as const)(
+    test.each(FULL ? (['light', 'dark'] as const) : (['light'] as const))(
       'the logo is drawn, the colour is legible on %s pages, and the policy of the page holds',
       async (colorScheme) => {
         const browser = await openBrowser()

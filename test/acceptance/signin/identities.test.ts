@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { until } from '#test/support/appliance.ts'
 import { CHROMIUM, openBrowser as openChromium } from '#test/support/browser.ts'
 import { openGithub } from '#test/support/third-party.ts'
+import { FULL } from '#test/support/tier.ts'
 import type { Browser, Page } from './browser.ts'
 import { press, start } from './live-pages.ts'
 import {
@@ -220,7 +221,7 @@ test("GitHub on an address of its own: identified by its own id, through GitHub'
   deps.cli.json(['identities', 'remove', 'github', '--yes'])
 })
 
-describe.skipIf(CHROMIUM === null)('in Chromium', () => {
+describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
   test('a person signs in and returns, first with codes on both sides, then with buttons only', async () => {
     const chromium = await openChromium()
     onTestFinished(() => chromium.close())

@@ -1,4 +1,5 @@
-// Passkeys in a real browser, whose device is Chromium's virtual authenticator, against the compiled program.
+// Passkeys in a real browser, whose device is Chromium's virtual authenticator, against the compiled program. The smaller tier signs in by
+// one; what else is promised of them it asks without a browser (test/signin/passkeys.test.ts).
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import axe from 'axe-core'
@@ -7,6 +8,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
+import { FULL } from '#test/support/tier.ts'
 import { press } from './live-pages.ts'
 import {
   authorizeUrl,
@@ -223,7 +225,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     LONG_MS,
   )
 
-  test(
+  test.runIf(FULL)(
     'without scripts the pages are whole: a code signs in, and nothing else is shown',
     async () => {
       const ann = await somebody(false)
@@ -237,7 +239,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     LONG_MS,
   )
 
-  test(
+  test.runIf(FULL)(
     'an answer is taken once, and only from the page that asked',
     async () => {
       const [ann, bob] = [await somebody(), await somebody()]
@@ -291,7 +293,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     LONG_MS,
   )
 
-  test(
+  test.runIf(FULL)(
     'a challenge that has expired is asked anew',
     async () => {
       const ann = await somebody()
@@ -307,7 +309,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     LONG_MS,
   )
 
-  test(
+  test.runIf(FULL)(
     'a copy of the device is refused once the device itself was used',
     async () => {
       const ann = await somebody()
@@ -326,7 +328,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     LONG_MS,
   )
 
-  test(
+  test.runIf(FULL)(
     'an operator lists and removes a passkey, which then signs in no more; disabled people have none to use',
     async () => {
       const ann = await somebody()
@@ -370,7 +372,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     LONG_MS,
   )
 
-  test(
+  test.runIf(FULL)(
     'in the cabinet a person sees their passkeys, adds one and removes it',
     async () => {
       const ann = await somebody()
@@ -406,7 +408,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   )
 })
 
-describe.skipIf(CHROMIUM === null)('where a passkey is required', () => {
+describe.runIf(CHROMIUM !== null && FULL)('where a passkey is required', () => {
   /** A gateway that requires one, and a browser with a device. */
   async function open() {
     const home = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('in') })
