@@ -1,4 +1,5 @@
 /** Reads the current state as entities, without the built-in demo provider and its models. */
+import type { ApiKey } from '#domain/key.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { rateAt } from '#domain/rate.ts'
 import { isMask } from '#domain/route.ts'
@@ -55,7 +56,9 @@ async function currentAccounts(deps: OperatorDeps): Promise<readonly Entity[]> {
 async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
   for (const { name } of await openAccounts(deps)) {
-    const members = await perform(listMembers, deps, { account: name })
+    const listed = await perform(listMembers, deps, { account: name })
+    // Whoever is invited only is no member: applied, the file would make one of somebody who has not accepted.
+    const members = listed.filter(({ pending }) => pending === null)
     const ofAccount = members.map(({ email, role }) => memberEntity(name, email, role))
     // By address: those that one file added are of the same instant.
     entities.push(...ofAccount.toSorted((one, other) => (one.name < other.name ? -1 : 1)))
@@ -64,22 +67,23 @@ async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
 }
 
 async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
-  const entities: Entity[] = []
-  for (const account of await openAccounts(deps)) {
-    const keys = await listAllKeys(deps, false, account.id)
-    const shared = duplicateNames(keys)
-    for (const key of keys.toReversed()) {
-      const title = shared.has(key.name) ? key.id : key.name
-      const facts = { ...key, isDisabled: key.disabledAt !== null }
-      entities.push(keyEntity(account.name, title, key.id, facts))
-    }
+  const all: { readonly account: string; readonly key: ApiKey }[] = []
+  for (const { id, name } of await openAccounts(deps)) {
+    const keys = await listAllKeys(deps, false, id)
+    all.push(...keys.toReversed().map((key) => ({ account: name, key })))
   }
-  return entities
+  const shared = repeated(
+    all.flatMap(({ account, key }) => [`${account}/${key.name}`, `${account}/${key.id}`]),
+  )
+  return all.map(({ account, key }) => {
+    const title = shared.has(`${account}/${key.name}`) ? key.id : key.name
+    return keyEntity(account, title, key.id, { ...key, isDisabled: key.disabledAt !== null })
+  })
 }
 
 async function currentClients({ store }: OperatorDeps): Promise<readonly Entity[]> {
   const clients = await store.signin.clients.list()
-  const shared = duplicateNames(clients)
+  const shared = repeated(clients.flatMap(({ name, id }) => [name, id]))
   return clients.map((client) =>
     clientEntity(shared.has(client.name) ? client.id : client.name, client.id, {
       ...client,
@@ -99,7 +103,8 @@ async function currentGroups({ store }: OperatorDeps): Promise<readonly Entity[]
   return Promise.all(members)
 }
 
-function duplicateNames(all: readonly { readonly name: string }[]): ReadonlySet<string> {
+/** Names that several have, or of which one is another's id: they tell nothing apart. */
+function repeated(titles: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>()
-  return new Set(all.map(({ name }) => name).filter((name) => seen.has(name) || !seen.add(name)))
+  return new Set(titles.filter((title) => seen.has(title) || !seen.add(title)))
 }

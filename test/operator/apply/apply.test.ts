@@ -564,6 +564,32 @@ describe('executing a plan', () => {
     const nameless = { keys: [{ name: 'default', rpm_limit: 3 }] }
     await expect(stepsOf(deps, nameless)).rejects.toThrow(/several keys are called "default"/)
   })
+
+  test('a key whose name is the id of another, or whose account and name read as another’s, hinders no export', async () => {
+    const deps = await openFurnished()
+    const { id } = await act(deps, 'keys.create', { name: 'twin' })
+    await act(deps, 'keys.create', { name: 'twin' })
+    await act(deps, 'keys.create', { name: id })
+    await act(deps, 'accounts.create', { name: 'default/x' })
+    await act(deps, 'keys.create', { name: 'y', account: 'default/x' })
+    await act(deps, 'keys.create', { name: 'x/y' })
+    expect(await stepsOf(deps, throughToml(await act(deps, 'export', {})), true)).toEqual([])
+  })
+
+  test('who is invited only is in no file, and pruning leaves the invitation', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'accounts.members.add', { email: 'ann@example.org', role: 'owner' })
+    await act(deps, 'accounts.members.invite', { email: 'eve@example.org', role: 'viewer' })
+    const exported = await act(deps, 'export', {})
+    expect(exported.members).toEqual([
+      { account: 'default', email: 'ann@example.org', role: 'owner' },
+    ])
+    await apply(deps, exported, true)
+    expect(await act(deps, 'accounts.members.list', {})).toMatchObject([
+      { email: 'ann@example.org', pending: null },
+      { email: 'eve@example.org', pending: { by: null } },
+    ])
+  })
 })
 
 describe('an impossible file is refused before anything changes', () => {
