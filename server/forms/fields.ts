@@ -14,6 +14,7 @@ import {
 } from '#domain/limits.ts'
 import type { Modifier, ServerToolPrice } from '#domain/model-card.ts'
 import { perMillion, perThousand, readFactor, readPrice, readUsd } from '#domain/money.ts'
+import { holdsSecret } from '#domain/secret.ts'
 
 const MAX_QUOTED_CHARS = 40
 const PLAIN_DECIMAL = /^\d+(\.\d+)?$/
@@ -142,12 +143,19 @@ const isName = (text: string): boolean => {
   return chars >= 1 && chars <= MAX_NAME_CHARS && text.isWellFormed()
 }
 
+/** Names and notes are shown in lists, in logs and to others of the account. */
+const holdsNoKey = z.refine<string>(
+  (text) => !holdsSecret(text),
+  'must not hold the secret of an API key',
+)
+
 export const nameField = z
   .string(NAME_MESSAGE)
   .check(
     z.refine(isPlain, { error: NAME_MESSAGE, abort: true }),
     z.trim(),
-    z.refine(isName, NAME_MESSAGE),
+    z.refine(isName, { error: NAME_MESSAGE, abort: true }),
+    holdsNoKey,
   )
 
 /** Money that is meant for an id reaches nobody who took it as a name. */
@@ -164,7 +172,7 @@ export const lineField = (most: number) =>
       z.refine(isPlain, PLAIN_MESSAGE),
     )
 
-export const noteField = lineField(1_000)
+export const noteField = lineField(1_000).check(holdsNoKey)
 /** The account of what is made or listed, by name or id. */
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 /** The account that everything named in the input must belong to, by name or id; null: whichever owns it. */
