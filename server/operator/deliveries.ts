@@ -183,7 +183,7 @@ export const showDelivery = verb(
 
 /**
  * Sends an event again with the same id and body: on the given channel, else on those where it was not delivered, else on
- * all. @throws notice_not_found, invalid_request when no address is configured
+ * all; of a person, only where it was given up. @throws notice_not_found, invalid_request when no address is configured, or it is on its way
  */
 export const redeliver = mutation(
   'deliveries.redeliver',
@@ -206,7 +206,13 @@ export const redeliver = mutation(
       throw invalidInput('channel', `${eventId} cannot be sent again: no address is set for it`)
     }
     const missing = wanted.filter(({ state }) => state !== 'delivered')
-    const again = missing.length > 0 ? missing : wanted
+    const ofOperator = missing.length > 0 ? missing : wanted
+    // What a person has sent again would be a mail each time, to whom they like.
+    const ofPerson = wanted.filter(({ state }) => state === 'dead')
+    const again = deps.actor === undefined ? ofOperator : ofPerson
+    if (again.length === 0) {
+      throw invalidInput('event', `${eventId} was delivered, or is on its way still`)
+    }
     const channels = again.map(({ channel }) => channel)
     await store.notices.post(
       again.map((notice) => ({ ...notice, state: 'pending', tries: 0, nextTryAt: clock.now() })),

@@ -3,7 +3,12 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
-import { channelsOf, type Threshold } from '#domain/low-balance.ts'
+import {
+  channelsOf,
+  judgeLowBalance,
+  type Threshold,
+  type ThresholdChange,
+} from '#domain/low-balance.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
@@ -11,6 +16,7 @@ import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, usdField } from '#forms/fields.ts'
 import type { DeliveryConfig, OperatorDeps } from './deps.ts'
 import { findAccount, findOpenAccount } from './find-account.ts'
+import { inNoticeTurn, requireNoticesLeft } from './notice-rate.ts'
 import { emailField, readWebhookUrl } from './threshold-fields.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
@@ -52,7 +58,7 @@ export const showThreshold = verb(z.strictObject({ account: accountField }), asy
 
 /**
  * Absent fields stay unchanged; the balance is checked at once. The webhook secret is created with the first URL, kept when the
- * URL changes, and removed with it. @throws account_not_found, account_closed, invalid_request
+ * URL changes, and removed with it. @throws account_not_found, account_closed, invalid_request, rate_limit_exceeded
  */
 export const setThreshold = mutation(
   'thresholds.set',
@@ -83,7 +89,10 @@ export const setThreshold = mutation(
       ...(webhookUrl !== undefined && { webhookUrl }),
     }
     const offer = { secret, rotates: rotatesSecret }
-    const { after, hasNewSecret } = await store.thresholds.set(change, offer, act(account.name))
+    const { after, hasNewSecret } = await inNoticeTurn(deps, async () => {
+      if (await tellsNow(deps, account, change)) await requireNoticesLeft(deps, account)
+      return await store.thresholds.set(change, offer, act(account.name))
+    })
     return {
       ...(await report(deps, account)),
       previous: renderThreshold(found),
@@ -92,6 +101,19 @@ export const setThreshold = mutation(
     }
   },
 )
+
+/** Whether the change is judged as a fall below the threshold, of which somebody is told. */
+async function tellsNow(
+  { store, clock }: OperatorDeps,
+  { id }: Account,
+  change: ThresholdChange,
+): Promise<boolean> {
+  const { mark, ...standing } = await store.thresholds.find(id)
+  const threshold = { ...standing, ...change }
+  const balance = (await store.accounts.find(id))?.balance ?? NO_MONEY
+  const { notify } = judgeLowBalance(balance, threshold.below, mark, 'threshold', clock.now())
+  return notify && channelsOf(threshold).length > 0
+}
 
 function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryConfig): string[] {
   const hasNoChannel = email === null && webhookUrl === null
@@ -104,7 +126,7 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
   ]
 }
 
-/** Queues a notice marked as a test. @throws account_not_found, account_closed, invalid_request */
+/** Queues a notice marked as a test. @throws account_not_found, account_closed, invalid_request, rate_limit_exceeded */
 export const testThreshold = mutation(
   'thresholds.test',
   z.strictObject({
@@ -119,7 +141,10 @@ export const testThreshold = mutation(
     if (channels.length === 0) throw noChannel(account, input.channel)
     const facts = await draftTest(deps, account, threshold)
     const tested = act(account.name, { event_id: facts.eventId, channels })
-    await deps.store.notices.post(draftNotices(facts, channels), tested)
+    await inNoticeTurn(deps, async () => {
+      await requireNoticesLeft(deps, account)
+      await deps.store.notices.post(draftNotices(facts, channels), tested)
+    })
     return { event_id: facts.eventId, channels, running: deps.live !== null }
   },
 )

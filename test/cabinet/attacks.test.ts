@@ -517,6 +517,61 @@ test('nobody is flooded with invitations: three a day to one address, fifty of o
   expect(await house.act('users.list', { matching: 'late@' })).toEqual([])
 })
 
+test('nobody is flooded with notices: twenty of one account a day, tests and thresholds alike, however many at once', async () => {
+  const { id: accountId } = await house.act('accounts.create', { name: 'telling' })
+  const { browser } = await house.person('tells@example.org', 'owner', 'telling')
+  const csrf = csrfOf(await browser.open('/cabinet/balance'))
+  const send = (path: string, fields = {}) =>
+    post(browser, house.authUrl, `/cabinet/balance/${path}`, { csrf, ...fields })
+  const set = (below: string) => send('threshold', { below, email: 'victim@elsewhere.example' })
+  expect((await set('')).status).toBe(200)
+  const tests = await Promise.all(Array.from({ length: 30 }, () => send('test')))
+  expect(tests.filter(({ status }) => status === 200)).toHaveLength(20)
+  const refused = await send('test')
+  expect(refused.status).toBe(429)
+  expect(refused.text).toMatch(/At most 20 of these notices .* in (?:1d 0h|23h 59m)/)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000)
+  expect((await set('5')).status).toBe(429)
+  expect((await set('0')).status).toBe(200)
+  const sent = await house.act('deliveries.list', { account: accountId, limit: 100 })
+  expect(sent).toHaveLength(20)
+  // The operator may.
+  await house.act('thresholds.test', { account: accountId })
+  const event = sent[0]?.event_id ?? ''
+  const again = await send('deliveries', { event })
+  expect(again.status).toBe(400)
+  expect(again.text).toContain('It was delivered, or is on its way still.')
+})
+
+test('a name or a note that holds a secret is refused, and dollars that may be thousands', async () => {
+  const { key: secret } = await house.act('keys.create', { name: 'leaked' })
+  for (const fields of [{ name: `my ${secret}` }, { note: secret }]) {
+    const answer = await post(owner, house.authUrl, '/cabinet/keys/new', {
+      ...(await newKey('holder')),
+      ...fields,
+    })
+    expect([answer.status, answer.text.includes('must not hold the secret of an API key')]).toEqual(
+      [400, true],
+    )
+  }
+  const csrf = csrfOf(await owner.open('/cabinet/people'))
+  const typed = async (text: string) => [
+    (await post(owner, house.authUrl, '/cabinet/people/allowance', { csrf, member_daily: text }))
+      .status,
+    (await post(owner, house.authUrl, '/cabinet/balance/threshold', { csrf, below: text })).status,
+    (
+      await post(owner, house.authUrl, '/cabinet/keys/new', {
+        ...(await newKey('typed')),
+        daily_spend_limit_usd: text,
+      })
+    ).status,
+  ]
+  expect(await typed('1,000')).toEqual([400, 400, 400])
+  expect(await typed('$1,5')).toEqual([200, 200, 200])
+  expect(await house.act('thresholds.show', {})).toMatchObject({ threshold_usd: '1.50' })
+  expect(await typed('')).toEqual([200, 200, 200])
+})
+
 test('an open stream of figures ends within five seconds of its session', async () => {
   const { browser, id } = await house.person('live@example.org', 'owner')
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')

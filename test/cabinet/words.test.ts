@@ -186,5 +186,10 @@ describe('what is wrong in a form', () => {
     const { status, text } = await post(browser, house.authUrl, '/cabinet/keys/new', form)
     expect(status).toBe(400)
     expect(text).toContain('>Dollars a day must be a decimal amount')
+    const counted = { csrf: csrfOf(page), name: 'x', rpm_limit: '0', concurrency_limit: '' }
+    const none = await post(browser, house.authUrl, '/cabinet/keys/new', counted)
+    expect(none.text).toContain(
+      '>Requests a minute: a whole number from 1 to 10000000; an empty field is no limit.<',
+    )
   })
 })

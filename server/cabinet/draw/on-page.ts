@@ -1,4 +1,5 @@
 /** A screen as a response: for forms that are shown again with what is wrong in them. */
+import type { ErrorDetails } from '#domain/errors.ts'
 import type { Once } from '../once.ts'
 import { pageOf } from '../respond.ts'
 import type { Visit } from '../visit.ts'
@@ -11,5 +12,14 @@ export type Act = (visit: Visit, once: Once) => Promise<Response>
 /** What an address shows. */
 export type Show = (visit: Visit, once: Once) => Promise<Sheet | Response>
 
-export const onPage = (visit: Visit, sheet: Sheet): Promise<Response> =>
-  pageOf(visit.deps, frame(visit, sheet), { status: sheet.status, language: visit.language })
+/** With what was wrong. */
+export async function onPage(
+  visit: Visit,
+  sheet: Sheet,
+  { retryAfterSeconds }: ErrorDetails = {},
+): Promise<Response> {
+  const { deps, language } = visit
+  const page = await pageOf(deps, frame(visit, sheet), { status: sheet.status, language })
+  if (retryAfterSeconds !== undefined) page.headers.set('Retry-After', String(retryAfterSeconds))
+  return page
+}

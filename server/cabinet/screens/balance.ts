@@ -24,6 +24,7 @@ import {
 import { newToken } from '../once.ts'
 import { csvInPages, goTo } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
+import { readDollars } from './dollars.ts'
 import { sentenceOf } from './failure.ts'
 
 const PAGE = 30
@@ -41,7 +42,7 @@ async function drawBalance(visit: Visit, problem: GatewayError | null): Promise<
     content: html`<h1>${words.balance.title}</h1>
 ${SAID.filter((name) => url.searchParams.has(name)).map((name) => html`<p class="good" role="status">${words.balance[name]}</p>`)}
 ${sentBefore(visit)}
-${problem !== null && html`<p class="problem" role="alert">${sentenceOf(visit, problem)}</p>`}
+${problem !== null && html`<p class="problem" role="alert">${problemOf(visit, problem)}</p>`}
 ${figures([
   {
     title: words.overview.balance,
@@ -62,6 +63,16 @@ ${await ledgerOf(visit)}`,
 }
 
 const SAID = ['saved', 'tested'] as const
+
+function problemOf(visit: Visit, error: GatewayError): string {
+  const { words } = visit
+  if (error.code !== 'rate_limit_exceeded') return sentenceOf(visit, error)
+  const { metadata, retryAfterSeconds = 0 } = error.details
+  return words.balance.tooMany(
+    Number(metadata?.['limit_value']),
+    span(retryAfterSeconds, words.span),
+  )
+}
 
 async function thresholdOf(visit: Visit): Promise<Html> {
   const { words, act, account, role, form } = visit
@@ -111,7 +122,7 @@ export const setThreshold: Act = async (visit, once) => {
     const address = await once.run(visit, async () => {
       const set = await act('thresholds.set', {
         account: account.id,
-        threshold_usd: orNull(form.get('below'))?.replace(',', '.').replace(/^\$/, '') ?? null,
+        threshold_usd: readDollars(form.get('below')),
         email: orNull(form.get('email')),
         webhook_url: orNull(form.get('webhook')),
       })
@@ -119,10 +130,17 @@ export const setThreshold: Act = async (visit, once) => {
     })
     return goTo(address ?? '/cabinet/balance?sent=before')
   } catch (thrown) {
-    if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
-    return await onPage(visit, await drawBalance(visit, thrown))
+    return await refused(visit, thrown)
   }
 }
+
+/** Said above the form, as it was sent. */
+async function refused(visit: Visit, thrown: unknown): Promise<Response> {
+  if (!(thrown instanceof GatewayError) || !SAID_HERE.includes(thrown.code)) throw thrown
+  return await onPage(visit, await drawBalance(visit, thrown), thrown.details)
+}
+
+const SAID_HERE = ['invalid_request', 'rate_limit_exceeded']
 
 /** A session may look at several accounts. */
 const secretOf = ({ account }: Visit): string => `webhook ${account.id}`
@@ -164,14 +182,18 @@ export const testThreshold: Act = async (visit) => {
     await visit.act('thresholds.test', { account: visit.account.id })
     return goTo('/cabinet/balance?tested=1')
   } catch (thrown) {
-    if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
-    return await onPage(visit, await drawBalance(visit, thrown))
+    return await refused(visit, thrown)
   }
 }
 
-export const redeliver: Act = async ({ act, form, account }) => {
-  await act('deliveries.redeliver', { account: account.id, event: form.get('event') ?? '' })
-  return goTo('/cabinet/balance?tested=1')
+export const redeliver: Act = async (visit) => {
+  const { act, form, account } = visit
+  try {
+    await act('deliveries.redeliver', { account: account.id, event: form.get('event') ?? '' })
+    return goTo('/cabinet/balance?tested=1')
+  } catch (thrown) {
+    return await refused(visit, thrown)
+  }
 }
 
 type Delivery = VerbRecord<'deliveries.list'>[number]

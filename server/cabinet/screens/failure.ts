@@ -41,7 +41,7 @@ export function sentenceOf({ words }: Pick<Visit, 'words'>, error: GatewayError)
   }
   if (metadata?.['limit'] === 'auth_signup') return words.people.noSignup
   const [field = ''] = param.split('.')
-  const taken = words.takes[field] ?? (limitNamed(field) && words.takes['limits'])
+  const taken = words.takes[field] ?? words.takes[limitNamed(field)?.unit ?? '']
   const label = labelsOf(words)[field]
   if (taken?.endsWith('.')) return taken
   if (label === undefined) return words.codes.invalid_request

@@ -5,6 +5,7 @@ import { type Html, html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import { field, foreign } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'
+import { readDollars } from './dollars.ts'
 
 /** What a field is filled with. */
 export type Filled = (name: string) => string
@@ -43,7 +44,7 @@ export function readLimits(form: URLSearchParams): Record<string, unknown> {
     const text = (form.get(name) ?? '').trim()
     if (text === '') return [name, null]
     if (unit === 'masks') return [name, readMasks(text)]
-    return [name, unit === 'usd' ? text.replace(',', '.').replace(/^\$/, '') : toCount(text)]
+    return [name, unit === 'usd' ? readDollars(text) : toCount(text)]
   })
   return Object.fromEntries(read)
 }

@@ -22,6 +22,7 @@ import {
 import { newToken } from '../once.ts'
 import { goTo } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
+import { readDollars } from './dollars.ts'
 import { sentenceOf } from './failure.ts'
 import { INVITATIONS } from './invitations.ts'
 
@@ -201,12 +202,7 @@ const changed =
       return goTo(address ?? '/cabinet/people?sent=before')
     } catch (thrown) {
       if (!(thrown instanceof GatewayError) || !SAID_HERE.includes(thrown.code)) throw thrown
-      const page = await onPage(visit, await drawPeople(visit, thrown))
-      const { retryAfterSeconds } = thrown.details
-      if (retryAfterSeconds !== undefined) {
-        page.headers.set('Retry-After', String(retryAfterSeconds))
-      }
-      return page
+      return await onPage(visit, await drawPeople(visit, thrown), thrown.details)
     }
   }
 
@@ -243,8 +239,8 @@ export const setRole = changed(async ({ act, form, account, named }) => {
 })
 
 export const setAllowance = changed(async ({ act, form, account }) => {
-  const text = (form.get('member_daily') ?? '').trim().replace(',', '.').replace(/^\$/, '')
-  await act('accounts.edit', { account: account.id, member_daily_usd: text === '' ? null : text })
+  const member_daily_usd = readDollars(form.get('member_daily'))
+  await act('accounts.edit', { account: account.id, member_daily_usd })
   return '/cabinet/people?changed=1'
 })
 

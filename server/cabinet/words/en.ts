@@ -1,5 +1,6 @@
 /** The English texts of the cabinet; the other languages have the same. */
 import type { AccountCauseName, CauseFacts } from '#domain/cause.ts'
+import { MAX_WINDOW_SLOTS } from '#domain/key.ts'
 import type { LimitName } from '#domain/limits.ts'
 import type { Role } from '#signin/register/membership.ts'
 import { ENGLISH_CODES } from './codes-en.ts'
@@ -71,7 +72,9 @@ export const ENGLISH = {
   takes: {
     name: null,
     note: null,
-    limits: null,
+    slots: `a whole number from 1 to ${MAX_WINDOW_SLOTS}; an empty field is no limit`,
+    count: 'a whole number of at least 1; an empty field is no limit',
+    usd: null,
     member_daily_usd: null,
     allowed_models: null,
     grace_seconds: null,
@@ -81,6 +84,7 @@ export const ENGLISH = {
     rotate_secret: 'There is no webhook yet whose secret could be changed.',
     channel: 'Neither an e-mail nor a webhook is set: save one first.',
     way_in: 'This is your only way to sign in: add another first.',
+    event: 'It was delivered, or is on its way still.',
     person: 'Nobody changes their own role: another owner can.',
     role: null,
     language: null,
@@ -395,6 +399,8 @@ export const ENGLISH = {
     saved: 'Saved.',
     test: 'Send a test notice',
     tested: 'A test notice is on its way. The list below shows how it went.',
+    tooMany: (most: number, wait: string) =>
+      `At most ${most} of these notices are sent within a day, tests among them. The next can be sent in ${wait}.`,
     rotate: 'New signing secret',
     secretTitle: 'The signing secret of the webhook',
     secretText: 'It is shown this once. The receiver checks each call’s signature with it.',
