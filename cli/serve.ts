@@ -319,7 +319,7 @@ async function serve(
 
   const { masterKey } = settings
   if (crew && !isDemo) admitHeirs(crew, context, store, masterKey, gateway)
-  await tellOfTurn(context, turn)
+  await tellOfTurn(context, turn, crew)
   const heir = await Promise.race([stopping.asked, ...(crew ? [crew.succession] : [])])
   if (heir) {
     const next = await handOver(context, heir, { gateway, crew, store }, stopping.asked)

@@ -21,11 +21,22 @@ type Answer = (method: string, args: readonly unknown[]) => unknown
 export type OpenKeeper = (options: {
   readonly clock: Clock
   readonly unix: string
-  joined(link: Link, owner: Owner): Answer
+  joined(link: Link, owner: Owner, pid: number): Answer
   left(owner: Owner, isMoving: boolean): void
   asked(link: Link, method: string, args: readonly unknown[]): unknown
   gone(link: Link): void
-}) => { lend(store: GatewayStore, moved: readonly Owner[]): void; close(): void }
+}) => {
+  lend(store: GatewayStore): void
+  welcome(moved: readonly Owner[]): void
+  close(): void
+}
+
+/** A process that has been started. */
+interface Started {
+  readonly pid: number
+  readonly exited: Promise<number>
+  kill(signal: NodeJS.Signals): void
+}
 
 export interface CrewOptions {
   readonly count: number
@@ -34,7 +45,7 @@ export interface CrewOptions {
   readonly unix: string
   readonly openKeeper: OpenKeeper
   /** Starts a process that connects to `unix`. */
-  spawn(unix: string): { kill(signal: NodeJS.Signals): void; readonly exited: Promise<number> }
+  spawn(unix: string): Started
   logFault(cause: unknown): void
 }
 
@@ -48,6 +59,7 @@ export interface Legacy {
 export interface Heir {
   /** Where it keeps the store from now on. */
   readonly unix: string
+  readonly pid: number
   /** Lets it listen for people and scrapes, who wait there from now on. */
   openDoors(): Promise<void>
   /** Resolves once it is known whether that serves. */
@@ -58,7 +70,8 @@ export interface Heir {
 export interface HeirVerbs {
   /** What it must know before it takes over. @throws where that cannot be */
   facts(): unknown
-  handOver(unix: string): Promise<Legacy>
+  /** `pid`: of the heir, which is ended where it hangs. */
+  handOver(unix: string, pid: number): Promise<Legacy>
   /** It serves. */
   whole(): void
 }
@@ -91,7 +104,9 @@ export class Crew {
   private readonly keeper: ReturnType<OpenKeeper>
   private readonly kept: Promise<void>[] = []
   private readonly closed = new AbortController()
-  private readonly links = new Map<EpochId, Link>()
+  private readonly links = new Map<EpochId, { readonly link: Link; readonly pid: number }>()
+  /** Those that it has started, but for those that have left for an heir. */
+  private readonly own = new Map<number, Started>()
   /** Those that have left for an heir. */
   private readonly moved = new Map<EpochId, Owner>()
   private empty: PromiseWithResolvers<void> | null = null
@@ -102,7 +117,7 @@ export class Crew {
   private serves: PromiseWithResolvers<boolean> | null = null
   private host: Host | null = null
   /** Those that come from the process before. */
-  private readonly expected = new Set<EpochId>()
+  private readonly expected = new Map<EpochId, Owner>()
   private isOver = false
   /** What heirs are told. */
   facts: () => unknown = () => {
@@ -114,7 +129,7 @@ export class Crew {
     this.keeper = given.openKeeper({
       clock: given.clock,
       unix: given.unix,
-      joined: (link, owner) => this.joined(link, owner),
+      joined: (link, owner, pid) => this.joined(link, owner, pid),
       left: (owner, isMoving) => this.left(owner, isMoving),
       asked: (link, method, args) => this.asked(link, method, args),
       gone: (link) => {
@@ -135,8 +150,13 @@ export class Crew {
   /** From now on its processes have what they waited for. */
   lend(store: GatewayStore, owners: readonly Owner[], host: Host): void {
     this.host = host
-    for (const { epoch } of owners) this.expected.add(epoch)
-    this.keeper.lend(store, owners)
+    for (const owner of owners) this.expected.set(owner.epoch, owner)
+    this.keeper.lend(store)
+  }
+
+  /** It serves: those of the process before, which have waited, come. */
+  welcome(): void {
+    this.keeper.welcome([...this.expected.values()])
   }
 
   get unix(): string {
@@ -158,8 +178,10 @@ export class Crew {
   async leave(unix: string): Promise<readonly Owner[]> {
     this.isOver = true
     this.empty = Promise.withResolvers()
-    for (const link of this.links.values()) link.tell('move', [unix])
+    for (const { link } of this.links.values()) link.tell('move', [unix])
     if (this.links.size > 0) await within(this.empty.promise, LEAVE_MS)
+    // One that is stuck would go on listening, and answer nobody.
+    this.kill()
     this.keeper.close()
     this.closed.abort()
     return [...this.moved.values()]
@@ -171,10 +193,14 @@ export class Crew {
     // Without its parent's socket a process ends by itself.
     this.keeper.close()
     const ended = Promise.all(this.kept)
-    if (!(await within(ended, EXIT_MS))) this.closed.abort('kill')
+    if (!(await within(ended, EXIT_MS))) this.kill()
     await ended
     this.closed.abort()
     rmSync(this.given.unix, { force: true })
+  }
+
+  private kill(): void {
+    for (const child of this.own.values()) child.kill('SIGKILL')
   }
 
   /** Runs one process, and another once that has ended, until this gateway stops. */
@@ -182,7 +208,7 @@ export class Crew {
     const { signal } = this.closed
     while (!signal.aborted) {
       const startedMs = performance.now()
-      const fault = await this.run(signal)
+      const fault = await this.run()
       if (signal.aborted || this.isOver) return
       this.given.logFault(fault)
       const livedMs = performance.now() - startedMs
@@ -191,35 +217,35 @@ export class Crew {
   }
 
   /** Runs one process to its end, and tells why that came. */
-  private async run(signal: AbortSignal): Promise<Error> {
+  private async run(): Promise<Error> {
     try {
       const child = this.given.spawn(this.given.unix)
-      const kill = (): void => {
-        if (signal.reason === 'kill') child.kill('SIGKILL')
-      }
-      signal.addEventListener('abort', kill)
+      this.own.set(child.pid, child)
       const code = await child.exited
-      signal.removeEventListener('abort', kill)
+      this.own.delete(child.pid)
       return new Error(`a process that served ended with ${code}; another is started`)
     } catch (cause) {
       return new Error('no process can be started; it is tried again', { cause })
     }
   }
 
-  private joined(link: Link, owner: Owner): Answer {
+  private joined(link: Link, owner: Owner, pid: number): Answer {
     const { host } = this
     if (host === null) throw new Error('nothing is lent')
-    this.links.set(owner.epoch, link)
+    this.links.set(owner.epoch, { link, pid })
     return host.joined(link, owner, this.expected.delete(owner.epoch))
   }
 
   private left(owner: Owner, isMoving: boolean): void {
     const { epoch } = owner
+    const pid = this.links.get(epoch)?.pid
     this.links.delete(epoch)
     this.expected.delete(epoch)
     this.host?.left(owner)
-    if (isMoving) this.moved.set(epoch, owner)
-    else void this.release(epoch)
+    if (isMoving) {
+      this.moved.set(epoch, owner)
+      if (pid !== undefined) this.own.delete(pid)
+    } else void this.release(epoch)
     if (this.links.size === 0) this.empty?.resolve()
   }
 
@@ -239,7 +265,7 @@ export class Crew {
   private asked(link: Link, method: string, args: readonly unknown[]): unknown {
     const verbs: HeirVerbs = {
       facts: () => this.tell(link),
-      handOver: (unix) => this.handOver(link, unix),
+      handOver: (unix, pid) => this.handOver(link, unix, pid),
       whole: () => {
         if (this.asking === link) this.serves?.resolve(true)
       },
@@ -253,12 +279,13 @@ export class Crew {
     return this.facts()
   }
 
-  private handOver(link: Link, unix: string): Promise<Legacy> {
+  private handOver(link: Link, unix: string, pid: number): Promise<Legacy> {
     const serves = Promise.withResolvers<boolean>()
     const { promise, resolve } = Promise.withResolvers<Legacy>()
     this.serves = serves
     this.heirs.resolve({
       unix,
+      pid,
       async openDoors() {
         await within(link.call(OPEN_DOORS, []), DOORS_MS).catch(() => {})
       },

@@ -90,8 +90,6 @@ const EXIT_MS = 5_000
 /** One process that serves. */
 interface Child {
   readonly link: Link
-  /** It served for the gateway before this one, and ends with what it has in progress. */
-  readonly isMoved: boolean
   report: ProcessReport
 }
 
@@ -112,8 +110,6 @@ class Processes implements Serving, Host {
   /** Those that serve, by their epochs. */
   private readonly children = new Map<EpochId, Child>()
   private readonly listening = Promise.withResolvers<void>()
-  private readonly started = Promise.withResolvers<void>()
-  private hasStarted = false
   private highest = 0
   private isDraining = false
 
@@ -139,7 +135,7 @@ class Processes implements Serving, Host {
     given.crew.lend(heard(options), given.before?.owners ?? [], this)
   }
 
-  /** Resolves once all listen; those of the gateway before then end what they have. @throws where one cannot */
+  /** Resolves once all listen. @throws where one cannot */
   async start(): Promise<void> {
     try {
       if (!(await within(this.listening.promise, START_MS))) {
@@ -149,9 +145,6 @@ class Processes implements Serving, Host {
       await this.close()
       throw cause
     }
-    this.hasStarted = true
-    this.started.resolve()
-    for (const { link, isMoved } of this.serving) if (isMoved) finish(link)
   }
 
   joined(
@@ -159,14 +152,15 @@ class Processes implements Serving, Host {
     { epoch }: Owner,
     isMoved: boolean,
   ): (method: string, args: readonly unknown[]) => unknown {
-    const child: Child = { link, isMoved, report: NOTHING }
+    const child: Child = { link, report: NOTHING }
     const told: ParentVerbs = {
       line: (text) => this.options.log?.(JSON.parse(text) as RequestLine),
       fault: this.given.logFault,
     }
     if (isMoved) {
       this.children.set(epoch, child)
-      if (this.hasStarted) finish(link)
+      // New requests go to the processes of this gateway.
+      link.tell('finish' satisfies keyof ProcessVerbs, [])
     } else this.begin(epoch, child)
     // One that comes too late would serve what nobody waits for.
     if (this.isDraining) link.close()
@@ -179,8 +173,7 @@ class Processes implements Serving, Host {
       () => {
         this.children.set(epoch, child)
         if (this.isDraining) link.close()
-        const own = this.serving.filter(({ isMoved }) => !isMoved)
-        if (own.length === this.given.count) this.listening.resolve()
+        if (this.children.size === this.given.count) this.listening.resolve()
       },
       (cause) => {
         this.listening.reject(cause)
@@ -195,9 +188,6 @@ class Processes implements Serving, Host {
 
   async expire(epoch: EpochId): Promise<void> {
     const { store, clock } = this.options
-    // Until this gateway serves, the one before may go on, with its processes and all that they hold.
-    const isMoved = this.given.before?.owners.some((owner) => owner.epoch === epoch) === true
-    if (isMoved) await this.started.promise
     await store.admissions.expire([epoch], clock.now())
   }
 
@@ -294,7 +284,11 @@ class Processes implements Serving, Host {
     void hurried.then(() => links.map((link) => this.ask(link, 'hurry').catch(() => {})))
     const drained = links.map((link) => this.ask(link, 'drain', times).catch(() => {}))
     // One that is stuck is not waited for: it is killed with the rest.
-    await within(Promise.all(drained), times.unreadyMs + times.drainMs + EXIT_MS)
+    const all = Promise.all(drained)
+    await Promise.race([
+      within(all, times.unreadyMs + times.drainMs + EXIT_MS),
+      hurried.then(() => within(all, EXIT_MS)),
+    ])
   }
 
   async close(): Promise<void> {
@@ -302,9 +296,6 @@ class Processes implements Serving, Host {
     await this.given.crew.close()
   }
 }
-
-/** New requests go to the processes of this gateway. */
-const finish = (link: Link): void => link.tell('finish', [])
 
 const portOf = (url: string): number => Number(new URL(url).port || 80)
 

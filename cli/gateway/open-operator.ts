@@ -38,7 +38,7 @@ export async function openStoreOf(context: Context, options: OpenOptions): Promi
     : await openShared(context, shared, options)
 }
 
-/** Never migrates it, and makes no master key: every node has the same. */
+/** Never migrates it, and makes no master key: every node has the same. A node has its directory to itself, as the socket there is its own. */
 async function openShared(
   context: Context,
   { address, node }: SharedStore,
@@ -50,13 +50,26 @@ async function openShared(
   ])
   const masterKey = withMasterKey ? readMasterKey(context, { create: false }) : null
   if (withMasterKey && masterKey === null) throw noMasterKey()
-  return await openPostgres({
-    address,
-    clock: context.clock,
-    node: serves ? node : null,
-    version: VERSION,
-    vault: masterKey && openVault(masterKey),
-  })
+  const unlock = serves ? await lockOwn(context) : () => {}
+  try {
+    const store = await openPostgres({
+      address,
+      clock: context.clock,
+      node: serves ? node : null,
+      version: VERSION,
+      vault: masterKey && openVault(masterKey),
+    })
+    return { ...store, close: () => store.close().finally(unlock) }
+  } catch (cause) {
+    unlock()
+    throw cause
+  }
+}
+
+async function lockOwn({ dataDir }: Context): Promise<() => void> {
+  makePrivateDirectory(dataDir)
+  const { lockDirectory } = await import('#db/sqlite/engine/lock.ts')
+  return lockDirectory(dataDir)
 }
 
 const noMasterKey = (): CommandError =>

@@ -1,6 +1,6 @@
 /** `serve --detach`: starts the server as a process of its own, and returns once that serves. */
 import type { Context } from '../context.ts'
-import { type ExitCode, endWith } from '../exit.ts'
+import { CommandError, EXIT, type ExitCode, endWith } from '../exit.ts'
 import { callRunning } from '../gateway/operator.ts'
 import { noGateway } from '../gateway/operator-lines.ts'
 import { spawnSelf } from './processes.ts'
@@ -13,10 +13,11 @@ export async function detach(context: Context): Promise<void> {
   const server = spawnSelf(args, ['ignore', 'inherit', 'inherit'])
   server.unref()
   const none = noGateway(context, 'gatewayctl serve')
-  while (server.exitCode === null) {
+  while (server.exitCode === null && server.signalCode === null) {
     const status = await callRunning(context, 'status', {}, none).catch(() => null)
     if (status?.pid === server.pid) return
     await Bun.sleep(LOOK_MS)
   }
-  endWith(server.exitCode as ExitCode)
+  if (server.exitCode !== null) endWith(server.exitCode as ExitCode)
+  throw new CommandError('ended', EXIT.failed, `the server was ended by ${server.signalCode}`)
 }

@@ -1,9 +1,11 @@
 /** `serve --takeover`: asks the gateway that serves this data directory for its place. */
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { FRONT_VERSION } from '#db/front/lease.ts'
 import { Link, linkSocket } from '#db/front/link.ts'
 import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/engine/schema-version.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { within } from '#domain/within.ts'
 import { type HeirVerbs, type Legacy, OPEN_DOORS } from '#server/crew.ts'
 import { openDoor, type Place } from '#server/listener.ts'
 import type { Context } from '../context.ts'
@@ -42,7 +44,7 @@ export const tellFacts = (
   version: VERSION,
   front: FRONT_VERSION,
   schema: NEWEST_SCHEMA_VERSION,
-  dataDir: realpathSync(dataDir),
+  dataDir: existsSync(dataDir) ? realpathSync(dataDir) : resolve(dataDir),
   keyDigest: masterKey && Bun.SHA256.hash(masterKey, 'hex'),
   urls,
 })
@@ -102,14 +104,19 @@ async function connect(unix: string, asked: Asked): Promise<Link | null> {
 }
 
 async function readFacts(link: Link): Promise<Facts> {
+  const facts = ask(link, 'facts') as Promise<Facts>
   try {
-    return (await ask(link, 'facts')) as Facts
+    if (await within(facts, FACTS_MS)) return await facts
   } catch (cause) {
     const isTold = cause instanceof GatewayError && cause.code !== 'internal_error'
     throw isTold
       ? refused(cause.message, cause.details.hint ?? null)
       : refused('the gateway that serves is of a release that hands nothing over', RESTART)
   }
+  throw refused(
+    `the gateway that serves does not answer (waited ${FACTS_MS / 1_000} s)`,
+    'its log tells why; gatewayctl status',
+  )
 }
 
 /** What would fail, or last, after the gateway before has given up its place. */
@@ -140,6 +147,9 @@ async function check(theirs: Facts, own: Facts): Promise<void> {
   )
 }
 
+/** How long a gateway may take to tell of itself. */
+const FACTS_MS = 4_000
+
 /** Requests wait while it is done. */
 const MAX_UPGRADE_MS = 3_000
 
@@ -155,7 +165,7 @@ function toPredecessor(link: Link, asked: Asked, facts: Facts, unix: string): Pr
     async handOver(openDoors) {
       asked.openDoors = openDoors
       try {
-        return (await ask(link, 'handOver', unix)) as Legacy
+        return (await ask(link, 'handOver', unix, process.pid)) as Legacy
       } catch (cause) {
         if (!(cause instanceof GatewayError)) throw cause
         const { message, details } = cause

@@ -1,5 +1,7 @@
 /** The turn of a gateway at a data directory: begun by itself or taken over from another, and given to the next. */
 
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { lockFileOf } from '#db/sqlite/engine/lock.ts'
 import type { AdminDoor } from '#server/admin-socket.ts'
 import type { Crew, Heir, Legacy } from '#server/crew.ts'
 import type { Gateway } from '#server/gateway.ts'
@@ -13,6 +15,7 @@ import type { ServeSettings } from '../settings/config.ts'
 import { readMasterKey } from '../settings/master-key.ts'
 import { readSharedStore } from '../settings/shared-store.ts'
 import type { SigninSettings } from '../settings/signin-settings.ts'
+import { DEFAULT_METRICS_LISTEN } from '../settings/telemetry-settings.ts'
 import { printNote } from '../terminal/output.ts'
 import { notListening } from './not-listening.ts'
 import { startCrew } from './processes.ts'
@@ -71,10 +74,15 @@ export async function takeOver(
   const { facts, unix, handOver, serves } = await findPredecessor(context, masterKey)
   const { urls } = facts
   const api = samePlace(wanted, urls.api) === null ? null : urls.api
-  if (api === null) requireFree(wanted)
+  if (api === null) requireFree(wanted, '--listen 127.0.0.1:4150')
+  const { signin, telemetry } = wanted
+  if (signin?.isStated && samePlace(placeOf(signin), urls.auth) === null)
+    requireFree(signin, '--auth-listen 127.0.0.1:4151')
+  const metrics = telemetry.metrics?.listen ?? null
+  if (metrics !== null && samePlace(metrics, urls.metrics) === null)
+    requireFree(metrics, `--metrics-listen ${DEFAULT_METRICS_LISTEN}`)
   const { openAdminDoor } = await import('#server/admin-socket.ts')
   const crew = await startCrew(wanted.processes, unix, logFault)
-  const { signin, telemetry } = wanted
   const { adminSocket } = context
   let doors: Pick<Turn, 'adminDoor' | 'auth' | 'metrics'> = NO_DOORS
   printNote(context, `taking over from process ${facts.pid} (v${facts.version})`)
@@ -82,7 +90,7 @@ export async function takeOver(
     doors = {
       adminDoor: openAdminDoor(adminSocket, `${adminSocket}.new`),
       auth: signin && takePlace(placeOf(signin), urls.auth),
-      metrics: telemetry.metrics && takePlace(telemetry.metrics.listen, urls.metrics),
+      metrics: metrics && takePlace(metrics, urls.metrics),
     }
   })
   if (legacy === null) printNote(context, '! it ended before: what it had in progress is lost')
@@ -92,11 +100,11 @@ export async function takeOver(
 const placeOf = ({ hostname, port }: Place): Place => ({ hostname, port })
 
 /** @throws CommandError */
-function requireFree(place: Place): void {
+function requireFree(place: Place, otherwise: string): void {
   try {
     reserve(placeOf(place))
   } catch (cause) {
-    throw notListening(cause, place, 'gatewayctl serve --takeover --listen 127.0.0.1:4150')
+    throw notListening(cause, place, `gatewayctl serve --takeover ${otherwise}`)
   }
 }
 
@@ -132,8 +140,8 @@ export async function serveByCrew(
   return serveByProcesses({ crew, count, traces, before: { url: api, owners }, logFault })
 }
 
-/** Tells systemd, and then the gateway before, which ends. */
-export async function tellOfTurn(context: Context, turn: Turn): Promise<void> {
+/** Tells systemd, then the gateway before, which ends, and its processes, which come. */
+export async function tellOfTurn(context: Context, turn: Turn, crew: Crew | null): Promise<void> {
   const path = context.env['NOTIFY_SOCKET']
   if (path) {
     const { tellSupervisor } = await import('./tell-supervisor.ts')
@@ -144,6 +152,7 @@ export async function tellOfTurn(context: Context, turn: Turn): Promise<void> {
     }
   }
   turn.serves()
+  crew?.welcome()
 }
 
 /** From now on another process may take over. */
@@ -187,6 +196,7 @@ export async function handOver(
   const isServed = await Promise.race([heir.give(legacy), stopping.then(() => true)])
   if (isServed) return null
   printNote(context, '! it does not serve: this one goes on')
+  if (hasOpen(heir.pid, lockFileOf(context.dataDir))) process.kill(heir.pid, 'SIGKILL')
   const { url, authListen, metricsUrl } = gateway
   return {
     ...FIRST,
@@ -196,6 +206,23 @@ export async function handOver(
     // Where it hangs, it listens there still.
     auth: authListen === null ? null : againAt(authListen),
     metrics: metricsUrl === null ? null : againAt(metricsUrl),
+  }
+}
+
+/** A process that hangs keeps the data directory from everybody else. Only Linux tells what it has open. */
+function hasOpen(pid: number, path: string): boolean {
+  const directory = `/proc/${pid}/fd`
+  const isThat = (name: string): boolean => {
+    try {
+      return readlinkSync(`${directory}/${name}`) === realpathSync(path)
+    } catch {
+      return false
+    }
+  }
+  try {
+    return readdirSync(directory).some(isThat)
+  } catch {
+    return false
   }
 }
 

@@ -16,7 +16,11 @@ export interface Front {
 /** `answer` serves what the keeper asks of this process; `lost` hears that the keeper has gone, and no other came. */
 export async function openFront(
   unix: string,
-  { answer, lost }: Pick<LeaseEnd, 'answer' | 'lost'>,
+  {
+    answer,
+    lost,
+    pid = process.pid,
+  }: Pick<LeaseEnd, 'answer' | 'lost'> & { readonly pid?: number },
 ): Promise<Front> {
   let catalogue: Catalogue | undefined
   const link = new Lease(unix, {
@@ -25,6 +29,7 @@ export async function openFront(
       catalogue = hearCatalogue(news as ToldCatalogue)
     },
     lost,
+    pid,
   })
   const { owner, shape } = await link.open()
   const ports = portsOf(shape, (method, args) =>

@@ -16,7 +16,7 @@ export interface KeeperOptions {
   /** Only whoever may open it may connect: it is made for its user alone. */
   readonly unix: string
   /** Hears of each process that joins. Answers what that process asks beside the ports, by names that no port has. */
-  joined(link: Link, owner: Owner): LinkEnd['answer']
+  joined(link: Link, owner: Owner, pid: number): LinkEnd['answer']
   /** Its connection has ended; `isMoving`: to another keeper, with all that it holds. */
   left(owner: Owner, isMoving: boolean): void
   /** Answers what is asked by one that has not joined. */
@@ -25,8 +25,10 @@ export interface KeeperOptions {
 }
 
 export interface Keeper {
-  /** Lets in those that wait, and whoever comes: as themselves those that were with another keeper, `moved`, if they come soon. */
-  lend(store: GatewayStore, moved?: readonly Owner[]): void
+  /** Lets in those that wait, and whoever comes. */
+  lend(store: GatewayStore): void
+  /** And, as themselves, those that were with another keeper, if they come soon. Until then they may go back to it. */
+  welcome(moved: readonly Owner[]): void
   /** Of those that have not joined, who asks goes on asking. */
   close(): void
 }
@@ -39,7 +41,6 @@ interface Lent {
   readonly store: GatewayStore
   readonly shape: Shape
   readonly methods: ReadonlyMap<string, Method>
-  readonly moved: Map<EpochId, Owner>
 }
 
 /** Each process has an epoch of its own: what it holds when it dies is released at once. */
@@ -52,6 +53,7 @@ export function openKeeper({
   gone = () => {},
 }: KeeperOptions): Keeper {
   const lending = Promise.withResolvers<Lent>()
+  const coming = Promise.withResolvers<Map<EpochId, Owner>>()
   /** Of those that have joined. */
   const links = new Set<Link>()
   let isOver = false
@@ -62,20 +64,21 @@ export function openKeeper({
     let isClosed = false
     let known = -1
     let answerOther: LinkEnd['answer'] = (method, args) => asked(link, method, args)
-    const join = async (before: Owner | null): Promise<Opened | null> => {
+    const join = async (before: Owner | null, pid: number): Promise<Opened | null> => {
       const lends = await lending.promise
+      const moved = before && (await coming.promise)
       if (isOver) throw changesHands()
       if (isClosed) return null
+      if (before !== null && !moved?.delete(before.epoch)) return null
       lent = lends
-      if (before !== null && !lent.moved.delete(before.epoch)) return null
       owner = before ?? { node: lent.store.owner.node, epoch: newEpochId(clock.now()) }
       links.add(link)
-      answerOther = joined(link, owner)
+      answerOther = joined(link, owner, pid)
       return { owner, shape: lent.shape }
     }
     const link: Link = new Link({
       answer(method, args) {
-        if (method === JOIN) return join(args[0] as Owner | null)
+        if (method === JOIN) return join(...(args as [Owner | null, number]))
         if (method === LEAVE) {
           isMoving = true
           return null
@@ -102,15 +105,17 @@ export function openKeeper({
   const listener = listenFor(unix, open)
   let late: ReturnType<typeof setTimeout> | null = null
   return {
-    lend(store, owners = []) {
+    lend(store) {
       const { owner: _, catalogue: __, nodes: ___, ...ports } = store
-      const moved = new Map(owners.map((owner) => [owner.epoch, owner]))
       lending.resolve({
         store,
         shape: shapeOf({ ...ports, catalogue: {} }),
         methods: new Map([...methodsOf(store), ['keys.found', keyTeller(store)]]),
-        moved,
       })
+    },
+    welcome(owners) {
+      const moved = new Map(owners.map((owner) => [owner.epoch, owner]))
+      coming.resolve(moved)
       if (moved.size === 0) return
       late = setTimeout(() => {
         for (const owner of moved.values()) left(owner, false)

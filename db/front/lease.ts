@@ -20,14 +20,16 @@ export const LEAVE = 'leave'
 export const FRONT_VERSION = 1
 
 export interface LeaseEnd extends Pick<LinkEnd, 'answer' | 'learn'> {
+  /** Of this process. */
+  readonly pid: number
   /** The keeper has gone, and no other came. */
   lost(): void
 }
 
-/** How long a keeper that listens may take to open the store. */
+/** How long a keeper that listens may take to open the store, and to serve. */
 const OPEN_MS = 10_000
-/** How long a process looks for its next keeper. */
-const LOOK_MS = 25_000
+/** How long a process looks for its next keeper: one that hangs is ended after 20 s, and the one before opens the store again. */
+const LOOK_MS = 30_000
 const RETRY_MS = 20
 
 export class Lease {
@@ -67,7 +69,7 @@ export class Lease {
 
   /**
    * Leaves for the keeper at `unix`. Calls from now on wait for it; those before have their answers first, so that no outcome is
-   * unknown. Where that keeper never opens the store, the one before may again.
+   * unknown. Where that keeper never serves, the one before may again.
    */
   async move(unix: string): Promise<void> {
     const before = this.link
@@ -128,7 +130,7 @@ export class Lease {
       },
     })
     await Bun.connect({ unix, socket: linkSocket(link) })
-    const joining = link.call(JOIN, [this.owner]) as Promise<Opened | null>
+    const joining = link.call(JOIN, [this.owner, this.end.pid]) as Promise<Opened | null>
     if (await within(joining, OPEN_MS)) return { link, opened: await joining }
     joining.catch(() => {})
     link.close()

@@ -70,19 +70,20 @@ export function openProcesses(world: World): Gateway {
 
   const spawn = (at: string) => {
     const life = begin('process')
+    const pid = all.length
     const exited = Promise.withResolvers<number>()
     const { life: spawner } = world
     life.endings.push(() => void world.after(1, () => exited.resolve(137), spawner))
     const run = (): void => {
       const open = async (told: Parameters<typeof openFront>[1]) => {
-        const front = await openFront(at, told)
+        const front = await openFront(at, { ...told, pid })
         lives.set(front.store.owner.epoch, life)
         return front
       }
       runProcess({ clock: systemClock, open }, () => world.kill(life)).catch(() => world.kill(life))
     }
     world.after(chance.between(20, 300), run, life)
-    return { kill: () => world.kill(life), exited: exited.promise }
+    return { pid, kill: () => world.kill(life), exited: exited.promise }
   }
   const startCrew = (unix: string): Crew =>
     new Crew({ count: CHILDREN, clock: systemClock, unix, openKeeper, spawn, logFault })
@@ -159,7 +160,9 @@ export function openProcesses(world: World): Gateway {
       return
     }
     world.say('goes on')
-    await serve(life, unix, startCrew(unix), legacy, serving.url)
+    const again = startCrew(unix)
+    await serve(life, unix, again, legacy, serving.url)
+    again.welcome()
   }
 
   const inherit = async (life: Life, { unix }: Parent): Promise<void> => {
@@ -170,13 +173,14 @@ export function openProcesses(world: World): Gateway {
     const crew = startCrew(next)
     let legacy: Legacy | null = null
     try {
-      legacy = (await link.call('handOver', [next])) as Legacy
+      legacy = (await link.call('handOver', [next, 0])) as Legacy
     } catch (cause) {
       // Where it has died, there is nothing to wait for; where it goes on, this one ends.
       if (!(cause instanceof GatewayError) || cause.details.hint !== undefined) throw cause
     }
     await serve(life, next, crew, legacy ?? NOBODY, url)
     link.tell('whole' satisfies keyof HeirVerbs, [])
+    crew.welcome()
   }
 
   const fail = (life: Life, thrown: unknown): void => {
@@ -200,7 +204,11 @@ export function openProcesses(world: World): Gateway {
   }
   const startParent = (): void => {
     const [unix = ''] = places
-    startKeeper('parent', (life) => serve(life, unix, startCrew(unix), NOBODY, null))
+    startKeeper('parent', async (life) => {
+      const crew = startCrew(unix)
+      await serve(life, unix, crew, NOBODY, null)
+      crew.welcome()
+    })
   }
   let isClosing = false
 

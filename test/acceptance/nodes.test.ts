@@ -102,6 +102,14 @@ if (POSTGRES_BIN === null) {
       expect(desk.json<{ clean: boolean }>(['audit']).clean).toBe(true)
     })
 
+    test('a directory is of one node: another with it is refused, and commands go on reaching the first', () => {
+      const env = { GATEWAY_NODE: 'c' }
+      const flags = ['--auth-listen', 'off', '--listen', '127.0.0.1:0']
+      const { code, err } = cliA.run(['serve', ...flags], { env })
+      expect([code, err]).toEqual([1, expect.stringContaining(`has ${cliA.dataDir} open`)])
+      expect(cliA.json<{ pid: number }>(['status']).pid).toBe(a.pid)
+    })
+
     test('a limit has one last slot, whichever of them it is asked at', async () => {
       const { key } = await issue('raced', { rpm_limit: 30 })
       const asked = Array.from({ length: 100 }, (_, nth) => (nth % 2 ? a : b).chat(key, quick()))

@@ -1,5 +1,5 @@
 // A new gateway takes over from the one that serves: nothing is refused, nothing cut, and limits and money go on where they were.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemCodeOf } from '#domain/system-code.ts'
@@ -104,8 +104,22 @@ async function booksAreEqual(answered: readonly string[]): Promise<void> {
 
 const isReset = (cause: unknown): boolean => systemCodeOf(cause) === 'ECONNRESET'
 
-const childrenOf = ({ pid }: Appliance): number =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length
+const childrenOf = (pid: number): readonly string[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+
+const send = (signal: string, pid: number | string): void => {
+  Bun.spawnSync(['kill', signal, String(pid)])
+}
+
+/** The files that a process has open. */
+const openOf = (pid: number): readonly string[] =>
+  readdirSync(`/proc/${pid}/fd`).map((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`)
+    } catch {
+      return ''
+    }
+  })
 
 describe('a gateway that takes over', () => {
   test(`again, ${TAKEOVERS} times within one stream, refuses nothing and cuts no answer`, {
@@ -120,7 +134,7 @@ describe('a gateway that takes over', () => {
       gateway = await takeOver()
       expect(await before.exited).toBe(0)
       expect(await gateway.verb('status', {})).toMatchObject({ pid: gateway.pid })
-      expect(childrenOf(gateway)).toBe(2)
+      expect(childrenOf(gateway.pid)).toHaveLength(2)
       const count = traffic.ids.length
       await until(() => traffic.ids.length > count + 12, 'the load goes on')
     }
@@ -199,6 +213,8 @@ describe('a gateway that takes over', () => {
       return [code, err]
     }
     const key = await issue('prod-web')
+    const held = await stream(key, 40, 20)
+    const processes = childrenOf(gateway.pid)
     expect(refused(['--demo'])).toEqual([2, expect.stringContaining('demo')])
     expect(refused([])).toEqual([2, expect.stringContaining('--processes auto')])
     const other = { GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
@@ -208,7 +224,21 @@ describe('a gateway that takes over', () => {
       1,
       expect.stringContaining('the address is in use'),
     ])
+    for (const flag of ['--metrics-listen', '--auth-listen']) {
+      expect(refused([...PROCESSES, flag, `127.0.0.1:${taken.port}`])).toEqual([
+        1,
+        expect.stringMatching(/the address is in use[\s\S]*--takeover/),
+      ])
+    }
+    const socket = { GATEWAY_ADMIN_SOCKET: join(cli.dataDir, 'run', 'admin.sock') }
+    const elsewhere = { ...socket, GATEWAY_DATA_DIR: join(cli.home, 'nowhere') }
+    expect(refused(PROCESSES, elsewhere)).toEqual([
+      1,
+      expect.stringContaining(`the gateway on this socket serves ${cli.dataDir}`),
+    ])
     await taken.stop(true)
+    expect(childrenOf(gateway.pid)).toEqual(processes)
+    expect(await held.text()).toMatch(/data: \[DONE\]\n\n$/)
     expect((await ask(key)).status).toBe(200)
     expect(await gateway.verb('status', {})).toMatchObject({ pid: gateway.pid })
     await gateway.stop()
@@ -250,6 +280,7 @@ describe('whichever is killed while one takes over', () => {
     let goneOn = 0
     for (let round = 0; round < KILLS; round++) {
       const traffic = load(key, 4)
+      const held = (await stream(key, 30, 20)).text().catch(() => 'cut')
       await until(() => traffic.ids.length > 8, 'the load runs')
       const heir = await begin()
       await Bun.sleep((round * 240) / KILLS)
@@ -265,7 +296,10 @@ describe('whichever is killed while one takes over', () => {
       if (hasEnded) {
         gateway = await startAppliance(cli, { flags: PROCESSES })
         started.push(gateway)
-      } else goneOn++
+      } else {
+        goneOn++
+        expect(await held).toMatch(/data: \[DONE\]\n\n$/)
+      }
       expect((await ask(key)).status).toBe(200)
       await until(() => openHolds(cli) === 0, 'nothing is held', 8_000)
     }
@@ -301,7 +335,7 @@ describe('whichever is killed while one takes over', () => {
       const heir = await begin()
       await Bun.sleep((round * 120) / KILLS)
       // It may have handed over, and ended.
-      Bun.spawnSync(['kill', '-9', String(gateway.pid)])
+      send('-9', gateway.pid)
       await until(() => serves(heir.pid), 'the new one serves')
       await traffic.stop()
       answered.push(...traffic.ids)
@@ -314,5 +348,58 @@ describe('whichever is killed while one takes over', () => {
       started.push(gateway)
     }
     await booksAreEqual(answered)
+  })
+
+  test.runIf(FULL)(
+    'the new one hangs with the store: it is ended, and the old one goes on',
+    {
+      timeout: 60_000,
+    },
+    async () => {
+      const key = await issue('prod-web')
+      const held = (await stream(key, 480, 20)).text()
+      const heir = await begin()
+      const lock = realpathSync(join(cli.dataDir, 'lock.db'))
+      await until(() => openOf(heir.pid).includes(lock), 'it has the store')
+      send('-STOP', heir.pid)
+      await heir.exited
+      expect(heir.signalCode).toBe('SIGKILL')
+      await until(() => serves(gateway.pid), 'the old one serves')
+      const answered = (await (await ask(key)).json()) as { readonly id: string }
+      expect(await held).toMatch(/data: \[DONE\]\n\n$/)
+      await booksAreEqual([answered.id])
+    },
+  )
+
+  test.runIf(FULL)(
+    'one that is stuck is said to be, and its processes do not stay behind',
+    async () => {
+      send('-STOP', gateway.pid)
+      const refused = cli.run(['serve', '--auth-listen', 'off', '--takeover', ...PROCESSES])
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('waited 4 s')])
+      send('-CONT', gateway.pid)
+      const [stuck = ''] = childrenOf(gateway.pid)
+      send('-STOP', stuck)
+      gateway = await takeOver()
+      await until(() => !existsSync(`/proc/${stuck}`), 'it is gone')
+      const key = await issue('prod-web')
+      for (let asked = 0; asked < 20; asked++) expect((await ask(key)).status).toBe(200)
+    },
+  )
+})
+
+describe('a server that is detached', () => {
+  test('and ended by a signal before it serves ends who waits for it', async () => {
+    await gateway.stop()
+    const flags = ['--detach', '--auth-listen', 'off', '--listen', '127.0.0.1:0']
+    const waiting = Bun.spawn([cli.binary, 'serve', ...flags], {
+      cwd: cli.home,
+      env: cli.env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    await until(() => childrenOf(waiting.pid).length > 0, 'it is started')
+    send('-9', childrenOf(waiting.pid)[0] ?? '')
+    expect(await waiting.exited).toBe(1)
+    expect(await new Response(waiting.stderr).text()).toContain('was ended by SIGKILL')
   })
 })

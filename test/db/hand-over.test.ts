@@ -197,7 +197,8 @@ test('a process that leaves one keeper for the next has every call answered once
   const held = await handOver(first)
   expect(held).toHaveLength(3)
   const second = await open(dataDir, clock, held)
-  two.lend(second, [owner])
+  two.lend(second)
+  two.welcome([owner])
   await moving
   claims.push(...(await Promise.all(late)))
   for (const claim of claims) expect(await settle(store, claim, clock.now())).toBe(true)

@@ -44,7 +44,7 @@ async function open({
       return front
     }
     void ready.then(() => runProcess({ clock: systemClock, open: connect }, end))
-    return { kill: end, exited: exited.promise }
+    return { pid: fronts.length, kill: end, exited: exited.promise }
   }
   const unix = join(tempDirectory(), 'store.sock')
   const logFault = (cause: unknown): void => void faults.push(cause)
@@ -64,7 +64,7 @@ async function open({
     await serving.close()
     await store.close()
   })
-  return { store, serving, fronts, faults }
+  return { store, serving, fronts, faults, crew }
 }
 
 test('one that cannot be started is tried again', async () => {
@@ -109,11 +109,10 @@ test('what one held that has died is given back as soon as the disk takes it', a
   expect(faults.filter((fault) => fault instanceof GatewayError)).toHaveLength(2)
 })
 
-test('what a process held that came from the gateway before is let alone until this one serves', async () => {
+test('who comes from the gateway before waits until this one serves, and what it holds is let alone', async () => {
   const moved = { node: LOCAL_NODE, epoch: newEpochId(systemClock.now()) }
   const expired: string[] = []
-  let expiredBefore = -1
-  await open({
+  const { crew } = await open({
     owners: [moved],
     kept: (kept) => ({
       ...kept,
@@ -125,21 +124,29 @@ test('what a process held that came from the gateway before is let alone until t
         },
       },
     }),
-    async spawns(unix) {
-      const connect = async (): Promise<Link> => {
-        const link = new Link({ answer: () => undefined, closed: () => {} })
-        await Bun.connect({ unix, socket: linkSocket(link) })
-        return link
-      }
-      const [process, other] = [await connect(), await connect()]
-      expect(await process.call(JOIN, [moved])).toMatchObject({ owner: moved })
-      process.close()
-      // Its end is seen long before the last of these.
-      for (let n = 0; n < 20; n++) await other.call('facts', []).catch(() => {})
-      expiredBefore = expired.length
-      other.close()
-    },
   })
-  expect(expiredBefore).toBe(0)
+  const come = async () => {
+    const link = new Link({ answer: () => undefined, closed: () => {} })
+    await Bun.connect({ unix: crew.unix, socket: linkSocket(link) })
+    return { link, joining: link.call(JOIN, [moved, 0]) }
+  }
+  const early = await come()
+  early.joining.catch(() => {})
+  early.link.close()
+  const { link, joining } = await come()
+  let hasJoined = false
+  void joining.then(() => {
+    hasJoined = true
+  })
+  const other = new Link({ answer: () => undefined, closed: () => {} })
+  await Bun.connect({ unix: crew.unix, socket: linkSocket(other) })
+  // The end of the first is seen long before the last of these.
+  for (let n = 0; n < 20; n++) await other.call('facts', []).catch(() => {})
+  expect(hasJoined).toBe(false)
+  expect(expired).toEqual([])
+  crew.welcome()
+  expect(await joining).toMatchObject({ owner: moved })
+  link.close()
+  other.close()
   await until(async () => expired.includes(moved.epoch), 'what it held is given back')
 })
