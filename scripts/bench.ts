@@ -6,6 +6,7 @@
  *     npm run build && npm run bench -- matrix [--connections 1,32,256,1000] [--prompts 1,50] [--kinds whole,stream,held]
  *                                              [--only gateway,nginx] [--portkey DIR] [--before BINARY]
  *     npm run build && npm run bench -- pairs --before BINARY [--pairs 15] [--connections 1,32,256] [--prompts 1] [--kinds whole]
+ *     npm run build && npm run bench -- postgres [--rounds 5] [--seconds 2] [--connections 1,8,64]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *     npm run build && npm run bench -- cabinet [--rows 1000000] [--keys 1000]
  *
@@ -79,7 +80,8 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   streams: () => besideProxy(streams),
   'open-loop': () => openLoop(effort),
   processes: () => processes(effort),
-  postgres: () => postgres(effort),
+  postgres: () =>
+    postgres({ ...effort, connections: listed(values.connections ?? '1,8,64').map(Number) }),
   pairs: () => pairs({ ...wide, pairs: Number(values.pairs), before: earlier() }),
   scale: () => scale({ ...effort, ...past(10_000_000, 100_000) }),
   cabinet: () => cabinet({ ...effort, ...past(1_000_000, 1_000) }),

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, readAddress } from '#db/postgres/engine/address.ts'
 import { asOther, initialize, launch, ownDirectory, POSTGRES_BIN } from '../postgres-package.ts'
+import { ALL_CORES, stayOn } from './process.ts'
 
 const MAX_TRIES = 300
 const TRY_MS = 100
@@ -27,8 +28,11 @@ export async function startServer(hasStandby: boolean): Promise<PostgresServer> 
   const directory = ownDirectory(other)
   const run = (tool: string, ...args: string[]) =>
     execFileSync(join(bin, tool), args, { ...other, cwd: directory, stdio: 'pipe' })
-  const serve = (data: string, port: number) =>
-    launch(bin, join(directory, data), other, directory, [`port=${port}`])
+  const serve = (data: string, port: number) => {
+    const running = launch(bin, join(directory, data), other, directory, [`port=${port}`])
+    stayOn(ALL_CORES, running.server.pid)
+    return running
+  }
   const psql = (port: number, sql: string) =>
     run('psql', '-h', directory, '-p', String(port), '-U', 'postgres', '-d', 'postgres', '-c', sql)
   const until = async (port: number, sql: string, said: string): Promise<void> => {

@@ -28,8 +28,8 @@ import {
 } from './rig.ts'
 
 const ROUTE: AnswerRoute = { name: 'words', type: 'openai-compatible', stream: false }
-const CONNECTIONS = [1, 8, 64]
-const WARM_UP_SECONDS = 2
+/** The runtime optimises what has run often, and these answer few in a second. */
+const WARM_UP = { connections: 64, seconds: 6 }
 const ANSWER_TOKENS = 40
 
 interface Subject {
@@ -42,8 +42,13 @@ interface Subject {
   stop(): Promise<void>
 }
 
+interface PostgresEffort extends Pick<Effort, 'rounds' | 'seconds'> {
+  readonly connections: readonly number[]
+}
+
 /** Measures and prints; there is no limit. */
-export async function postgres({ rounds, seconds }: Effort): Promise<boolean> {
+export async function postgres(effort: PostgresEffort): Promise<boolean> {
+  const { rounds, seconds } = effort
   const mock = await startMock()
   const subjects: Subject[] = []
   try {
@@ -53,8 +58,8 @@ export async function postgres({ rounds, seconds }: Effort): Promise<boolean> {
         subjects.push(await openNodes(mock.origin, count, hasStandby))
       }
     }
-    for (const subject of subjects) await ask(subject, 8, WARM_UP_SECONDS)
-    for (const connections of CONNECTIONS) {
+    for (const subject of subjects) await ask(subject, WARM_UP.connections, WARM_UP.seconds)
+    for (const connections of effort.connections) {
       console.log(`whole answers, ${connections} connections in all`)
       const samples = new Map<Subject, Sample[]>(subjects.map((subject) => [subject, []]))
       for (let round = 0; round < rounds; round++) {

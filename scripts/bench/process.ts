@@ -16,9 +16,12 @@ const TRY_MS = 100
 
 const canPin = Bun.which('taskset') !== null
 
-/** Keeps the bench, which generates the load, off the measured core. */
-export function stayOn(core: number): void {
-  if (canPin) Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)])
+/** As the kernel lists them. What the bench starts would stay on the core that it is on itself. */
+export const ALL_CORES = readFileSync('/sys/devices/system/cpu/online', 'utf8').trim()
+
+/** Keeps the bench, which generates the load, off the measured core, or a process that it has started where it may be. */
+export function stayOn(cores: number | string, pid: number = process.pid): void {
+  if (canPin) Bun.spawnSync(['taskset', '-acp', String(cores), String(pid)])
 }
 
 /** Starts a command on one core, or on any where that is null, and waits for the address in its output. */
@@ -64,8 +67,7 @@ function spawn(
   core: number | null,
   env: Record<string, string>,
 ): Child {
-  const pinned =
-    canPin && core !== null ? ['taskset', '-c', String(core), ...command] : [...command]
+  const pinned = canPin ? ['taskset', '-c', String(core ?? ALL_CORES), ...command] : [...command]
   return Bun.spawn(pinned, {
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '20000', ...env },
     stdin: 'ignore',

@@ -40,7 +40,11 @@ export function accountOf(store: GatewayStore, { accountId, id: keyId }: ApiKey)
       const offers = [fixedCost(HOLD)]
       const claim = { ...made, owner, at, endUser: null, repeat: null, offers, catalogue }
       const verdict = await store.admissions.admit(claim)
-      if (verdict === 'stale' || !verdict.admitted) throw new Error('a request was refused')
+      if (verdict === 'stale') throw new Error('the catalogue has changed, or the node was ended')
+      if (!verdict.admitted) {
+        const { code = 'repeated', limit, used } = verdict.refusal ?? {}
+        throw new Error(`a request was refused: ${code} ${limit} ${used}`)
+      }
       return (tokens) => {
         const charge = toCharge(tokens)
         const now = systemClock.now()
