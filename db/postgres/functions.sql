@@ -1,7 +1,7 @@
 -- Admission and settlement of a batch, each one transaction. The rules are those of judgeClaim, judgeLowBalance and passedMark in the
 -- domain: a test holds both against each other. Locks: the accounts' rows alone, in the order of ids, never across a network trip.
 --
--- From top to bottom: days and the time line; windows; admit; settle; what ends an epoch or a claim; what reports read; the days of the log.
+-- From top to bottom: days and the time line; windows of requests, and of tokens; admit; settle; what ends an epoch or a claim; what reports read; the days of the log.
 
 CREATE OR REPLACE FUNCTION month_of(day bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (date_trunc('month', timestamp '1970-01-01' + day * interval '1 day')::date - date '1970-01-01')::bigint $$;
@@ -77,38 +77,111 @@ BEGIN
   wait := CASE WHEN used >= lim THEN slot_wait(of_account, id, span, pos_, taken, lim) ELSE 0 END;
 END $$;
 
--- The tokens of a minute: what has ended counts as it used, what is in progress as it holds. `wait`: until `wanted` fits if none of
--- those in progress ends before; 0 where it does now.
-CREATE OR REPLACE FUNCTION token_window(id text, at_ bigint, pos_ bigint, stepped boolean, lim bigint, wanted bigint,
-  OUT used bigint, OUT wait bigint, OUT oldest bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
-DECLARE c record; since bigint := CASE WHEN stepped THEN at_ - 60000 ELSE pos_ - 60000 END; spent bigint := 0; held bigint := 0; weights bigint[]; leaves bigint[]; k int;
-  lowest text; highest text;
+-- What these requests weigh in a window of tokens, in their order: what has ended as it used, what is in progress as it holds, below zero.
+CREATE OR REPLACE FUNCTION weigh(gens text[]) RETURNS bigint[] LANGUAGE plpgsql STABLE AS $$
+DECLARE weights bigint[]; lowest text; highest text;
 BEGIN
-  -- So that only their days of the log are opened.
-  SELECT min(s.generation_id), max(s.generation_id) INTO lowest, highest FROM slots s WHERE (s.account_id = id AND s.pos > since) OR (s.key_id = id AND s.pos > since);
-  FOR c IN
-    SELECT coalesce(-h.tokens, a.input_tokens + a.cache_read_tokens + a.cache_write_tokens + a.cache_write_1h_tokens
-        + a.image_input_tokens + a.output_tokens + a.image_output_tokens, 0) AS weight, found.ms
-    FROM (SELECT s.generation_id, greatest(CASE WHEN stepped AND s.at > at_ - 60000 AND s.at < at_ + 60000
-            THEN least(s.at, at_) + 60000 - at_ ELSE 0 END, s.pos + 60000 - pos_) AS ms
-          FROM slots s WHERE (s.account_id = id AND s.pos > since) OR (s.key_id = id AND s.pos > since)) found
-    LEFT JOIN holds h ON h.generation_id = found.generation_id AND h.ended_at IS NULL
-    LEFT JOIN activity a ON a.generation_id = found.generation_id AND a.generation_id BETWEEN lowest AND highest
-    WHERE found.ms > 0 ORDER BY found.ms
+  -- So that only their days of the log are opened; in a join all lines in between would be read.
+  SELECT min(g COLLATE "C"), max(g COLLATE "C") INTO lowest, highest FROM unnest(gens) g;
+  SELECT array_agg(coalesce(
+      (SELECT -h.tokens FROM holds h WHERE h.generation_id = u.gen AND h.ended_at IS NULL),
+      (SELECT a.input_tokens + a.cache_read_tokens + a.cache_write_tokens + a.cache_write_1h_tokens + a.image_input_tokens + a.output_tokens + a.image_output_tokens
+        FROM activity a WHERE a.generation_id = u.gen AND a.generation_id BETWEEN lowest AND highest), 0) ORDER BY u.o) INTO weights
+    FROM unnest(gens) WITH ORDINALITY AS u(gen, o);
+  RETURN weights;
+END $$;
+
+-- The tokens of the slots, of the key or the account of this id, whose places are behind `first` and not behind `last`.
+CREATE OR REPLACE FUNCTION tokens_between(of_account boolean, id text, first bigint, last bigint, OUT spent bigint, OUT held bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE gens text[];
+BEGIN
+  IF of_account THEN SELECT array_agg(s.generation_id) INTO gens FROM slots s WHERE s.account_id = id AND s.pos > first AND s.pos <= last;
+  ELSE SELECT array_agg(s.generation_id) INTO gens FROM slots s WHERE s.key_id = id AND s.pos > first AND s.pos <= last; END IF;
+  spent := 0; held := 0;
+  IF gens IS NOT NULL THEN
+    SELECT coalesce(sum(w) FILTER (WHERE w > 0), 0), coalesce(-sum(w) FILTER (WHERE w < 0), 0) INTO spent, held FROM unnest(weigh(gens)) w;
+  END IF;
+END $$;
+
+-- The tokens of the slots behind `since`. The sums that are kept are those of the slots behind `kept_from`, and move on to `since`: each slot is
+-- read once more, when it leaves. Where none are kept, all are read.
+CREATE OR REPLACE FUNCTION tokens_since(of_account boolean, id text, since bigint, INOUT kept_from bigint, INOUT kept_spent bigint, INOUT kept_held bigint,
+  OUT spent bigint, OUT held bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE b record;
+BEGIN
+  IF kept_from IS NULL THEN
+    b := tokens_between(of_account, id, since, 9223372036854775807);
+    kept_from := since; kept_spent := b.spent; kept_held := b.held;
+  ELSIF kept_from < since THEN
+    b := tokens_between(of_account, id, kept_from, since);
+    kept_from := since; kept_spent := kept_spent - b.spent; kept_held := kept_held - b.held;
+  END IF;
+  spent := kept_spent; held := kept_held;
+  IF since < kept_from THEN
+    b := tokens_between(of_account, id, since, kept_from);
+    spent := spent + b.spent; held := held + b.held;
+  END IF;
+END $$;
+
+-- Whether so many tokens fit into a minute: beside none in progress all do, while the limit is not reached.
+CREATE OR REPLACE FUNCTION tokens_fit(spent bigint, held bigint, lim bigint, wanted bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT spent < lim AND (held = 0 OR spent + held + wanted <= lim) $$;
+
+-- How long until `wanted` fits if none of those in progress ends before. The oldest leave first; no more are read than have to.
+CREATE OR REPLACE FUNCTION token_wait(of_account boolean, id text, since bigint, pos_ bigint, spent bigint, held bigint, lim bigint, wanted bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE p bigint := since; n bigint := 9223372036854775807; gens text[]; places bigint[]; nths bigint[]; weights bigint[];
+BEGIN
   LOOP
-    weights := weights || c.weight; leaves := leaves || c.ms;
-    IF c.weight < 0 THEN held := held - c.weight; ELSE spent := spent + c.weight; END IF;
+    IF of_account THEN
+      SELECT array_agg(f.generation_id), array_agg(f.pos), array_agg(f.account_nth) INTO gens, places, nths FROM (
+        SELECT s.generation_id, s.pos, s.account_nth FROM slots s WHERE s.account_id = id AND (s.pos, s.account_nth) > (p, n) ORDER BY s.pos, s.account_nth LIMIT 20) f;
+    ELSE
+      SELECT array_agg(f.generation_id), array_agg(f.pos), array_agg(f.nth) INTO gens, places, nths FROM (
+        SELECT s.generation_id, s.pos, s.nth FROM slots s WHERE s.key_id = id AND (s.pos, s.nth) > (p, n) ORDER BY s.pos, s.nth LIMIT 20) f;
+    END IF;
+    IF gens IS NULL THEN RETURN 60000; END IF;
+    weights := weigh(gens);
+    FOR k IN 1 .. cardinality(gens) LOOP
+      IF weights[k] < 0 THEN held := held + weights[k]; ELSE spent := spent - weights[k]; END IF;
+      p := places[k]; n := nths[k];
+      IF tokens_fit(spent, held, lim, wanted) THEN RETURN p + 60000 - pos_; END IF;
+    END LOOP;
   END LOOP;
+END $$;
+
+-- The tokens of a minute while the clock is, or was, set: as `stepped_window`. `wait` is 0 where `wanted` fits now.
+CREATE OR REPLACE FUNCTION stepped_tokens(id text, at_ bigint, pos_ bigint, lim bigint, wanted bigint,
+  OUT used bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
+DECLARE gens text[]; leaves bigint[]; weights bigint[]; spent bigint; held bigint;
+BEGIN
+  SELECT array_agg(f.generation_id ORDER BY f.ms), array_agg(f.ms ORDER BY f.ms) INTO gens, leaves FROM (
+    SELECT s.generation_id, greatest(CASE WHEN s.at > at_ - 60000 AND s.at < at_ + 60000 THEN least(s.at, at_) + 60000 - at_ ELSE 0 END,
+                                     s.pos + 60000 - pos_) AS ms
+    FROM slots s WHERE (s.account_id = id AND s.pos > at_ - 60000) OR (s.key_id = id AND s.pos > at_ - 60000)) f WHERE f.ms > 0;
+  weights := weigh(gens);
+  SELECT coalesce(sum(w) FILTER (WHERE w > 0), 0), coalesce(-sum(w) FILTER (WHERE w < 0), 0) INTO spent, held FROM unnest(weights) w;
   used := spent + held;
   oldest := coalesce(leaves[1], 0);
-  wait := 60000;
-  FOR k IN 0 .. coalesce(cardinality(weights), 0) LOOP
-    IF spent < lim AND (held = 0 OR spent + held + wanted <= lim) THEN
-      wait := CASE WHEN k = 0 THEN 0 ELSE leaves[k] END;
-      RETURN;
-    END IF;
-    IF weights[k + 1] < 0 THEN held := held + weights[k + 1]; ELSE spent := spent - coalesce(weights[k + 1], 0); END IF;
+  wait := 0;
+  FOR k IN 1 .. coalesce(cardinality(leaves), 0) LOOP
+    EXIT WHEN tokens_fit(spent, held, lim, wanted);
+    IF weights[k] < 0 THEN held := held + weights[k]; ELSE spent := spent - weights[k]; END IF;
+    wait := leaves[k];
   END LOOP;
+END $$;
+
+-- The tokens of a minute as a list shows them, and until when the oldest of its requests is in it.
+CREATE OR REPLACE FUNCTION show_tokens(of_account boolean, id text, at_ bigint, pos_ bigint, stepped boolean, kept_from bigint, kept_spent bigint, kept_held bigint,
+  OUT used bigint, OUT oldest bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE t record;
+BEGIN
+  IF stepped THEN SELECT s.used, s.oldest INTO used, oldest FROM stepped_tokens(id, at_, pos_, 1, 0) s; RETURN; END IF;
+  t := tokens_since(of_account, id, pos_ - 60000, kept_from, kept_spent, kept_held);
+  used := t.spent + t.held;
+  IF of_account THEN SELECT min(s.pos) INTO oldest FROM slots s WHERE s.account_id = id AND s.pos > pos_ - 60000;
+  ELSE SELECT min(s.pos) INTO oldest FROM slots s WHERE s.key_id = id AND s.pos > pos_ - 60000; END IF;
+  oldest := coalesce(oldest + 60000 - pos_, 0);
 END $$;
 
 CREATE OR REPLACE FUNCTION write_admitted(w_gen text[], w_req text[], w_node text[], w_epoch text[], w_key text[], w_acc text[], w_at bigint[],
@@ -118,8 +191,8 @@ BEGIN
   INSERT INTO slots (generation_id, key_id, account_id, at, pos, nth, account_nth, end_user, counted_as)
     SELECT * FROM unnest(w_gen, w_key, w_acc, w_at, w_pos, w_nth, w_anth, w_user, w_as);
   INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at, end_user, counted_as, day, node, epoch,
-      idempotency_key, body_sha256, surface, session, tokens)
-    SELECT * FROM unnest(w_gen, w_req, w_acc, w_key, w_model, w_hold, w_at, w_user, w_as, w_day, w_node, w_epoch, w_repeat, w_digest, w_surface, w_session, w_tokens);
+      idempotency_key, body_sha256, surface, session, tokens, pos)
+    SELECT * FROM unnest(w_gen, w_req, w_acc, w_key, w_model, w_hold, w_at, w_user, w_as, w_day, w_node, w_epoch, w_repeat, w_digest, w_surface, w_session, w_tokens, w_pos);
 END $$;
 
 -- What an account was charged on some days: what its keys have spent on them, and what is beside that.
@@ -149,15 +222,16 @@ DECLARE
   cur_acc text;
   -- of the account
   a_bal bigint; a_held bigint; a_prog bigint; a_pos bigint; a_back bigint; a_newest bigint; a_step bigint; a_taken bigint; a_base bigint;
-  a_day bigint; a_summed boolean; a_sd bigint; a_hd bigint; a_sm bigint; a_hm bigint; a_limited boolean;
+  a_day bigint; a_summed boolean; a_sd bigint; a_hd bigint; a_sm bigint; a_hm bigint; a_limited boolean; a_tf bigint; a_ts bigint; a_th bigint;
+  a_first int; -- of those that it is to write, the first of this account
   -- of the key
   k_held bigint; k_prog bigint; k_taken bigint; k_base bigint; k_day bigint; k_sd bigint; k_hd bigint; k_sm bigint; k_hm bigint;
-  k_users bigint; k_first bigint; k_turned boolean;
+  k_users bigint; k_first bigint; k_turned boolean; k_tf bigint; k_ts bigint; k_th bigint;
   -- of the end user
   u_name text; u_known boolean; u_spent bigint; u_held bigint; u_prog bigint;
   -- of the claim
   today bigint; seen bigint; pos bigint; back bigint; stepped boolean; base bigint; out_ bigint; room bigint; ample boolean; j int; b bigint;
-  most numeric; tokens bigint; m_used bigint; m_oldest bigint; m_wait bigint; d_used bigint; d_oldest bigint; d_wait bigint; w_used bigint; w_wait bigint;
+  most numeric; tokens bigint; most_tokens bigint; minute bigint; m_used bigint; m_oldest bigint; m_wait bigint; d_used bigint; d_oldest bigint; d_wait bigint; w_used bigint; w_wait bigint;
   part bigint; kind int; w_lim text;
   -- the limits of money that apply: 1 key's day, 2 its month, 3 its end user's day, 4 and 5 those of the account, 6 the balance
   l_kind int[]; l_ceiling bigint[]; l_spent bigint[]; l_held bigint[]; l_requests bigint[];
@@ -167,9 +241,9 @@ DECLARE
   w_day bigint[]; w_tokens bigint[];
   -- the states as they are then
   s_id text[]; s_held bigint[]; s_prog bigint[]; s_pos bigint[]; s_back bigint[]; s_newest bigint[]; s_step bigint[]; s_taken bigint[]; s_day bigint[];
-  s_summed boolean[]; s_sd bigint[]; s_hd bigint[]; s_sm bigint[]; s_hm bigint[]; s_turned boolean[];
+  s_summed boolean[]; s_sd bigint[]; s_hd bigint[]; s_sm bigint[]; s_hm bigint[]; s_turned boolean[]; s_tf bigint[]; s_ts bigint[]; s_th bigint[];
   t_id text[]; t_held bigint[]; t_prog bigint[]; t_taken bigint[]; t_day bigint[]; t_sd bigint[]; t_hd bigint[]; t_sm bigint[]; t_hm bigint[];
-  t_users bigint[]; t_at bigint[]; t_turned boolean[];
+  t_users bigint[]; t_at bigint[]; t_turned boolean[]; t_tf bigint[]; t_ts bigint[]; t_th bigint[];
   na int := 0; nk int := 0;
   a_turned boolean; a_changed boolean; a_steps bigint[]; steps bigint[]; s_changed boolean[]; k_at bigint;
 BEGIN
@@ -190,6 +264,7 @@ BEGIN
       a.rpm AS a_rpm, a.rpd AS a_rpd, a.tpm AS a_tpm, a.concurrency AS a_conc, a.daily AS a_daily, a.monthly AS a_monthly,
       s.balance_nanos, s.held_nanos AS s_held, s.in_progress AS s_prog, s.pos, s.set_back, s.steps, s.newest_at, s.stepped_to, s.taken AS s_taken,
       s.day AS s_day, s.summed, s.spent_day AS s_sd, s.held_day AS s_hd, s.spent_month AS s_sm, s.held_month AS s_hm,
+      s.tokens_from AS s_tf, s.tokens_spent AS s_ts, s.tokens_held AS s_th, t.tokens_from AS t_tf, t.tokens_spent AS t_ts, t.tokens_held AS t_th,
       t.held_nanos AS t_held, t.in_progress AS t_prog, t.taken AS t_taken, t.day AS t_day, t.spent_day AS t_sd, t.held_day AS t_hd,
       t.spent_month AS t_sm, t.held_month AS t_hm, t.users, e.epoch AS ended, g.generation_id AS given_up
     FROM unnest(p_gen, p_req, p_node, p_epoch, p_key, p_at, p_catalogue, p_model, p_user, p_surface, p_session, p_repeat, p_digest, p_first, p_offers)
@@ -210,14 +285,13 @@ BEGIN
     IF c.given_up IS NOT NULL THEN code := 'given_up'; RETURN NEXT; CONTINUE; END IF;
 
     -- What was collected is written before anything reads the tables of holds and slots, and at the end.
-    IF np > 0 AND (c.repeat IS NOT NULL OR c.usr IS NOT NULL OR c.k_tpm IS NOT NULL OR c.a_tpm IS NOT NULL
-        OR c.s_day <> c.at / 86400000) THEN
+    IF np > 0 AND (c.repeat IS NOT NULL OR c.usr IS NOT NULL OR c.s_day <> c.at / 86400000) THEN
       PERFORM write_admitted(w_gen, w_req, w_node, w_epoch, w_key, w_acc, w_at, w_model, w_user, w_as, w_surface, w_session, w_repeat, w_digest,
         w_pos, w_nth, w_anth, w_hold, w_day, w_tokens);
       np := 0; w_gen := NULL; w_req := NULL; w_node := NULL; w_epoch := NULL; w_key := NULL; w_acc := NULL; w_at := NULL; w_model := NULL; w_user := NULL;
       w_as := NULL; w_surface := NULL; w_session := NULL; w_repeat := NULL; w_digest := NULL; w_pos := NULL; w_nth := NULL; w_anth := NULL; w_hold := NULL;
       w_day := NULL; w_tokens := NULL;
-      k_base := k_taken; a_base := a_taken;
+      k_base := k_taken; a_base := a_taken; a_first := NULL;
     END IF;
 
     IF cur_acc IS DISTINCT FROM c.acc THEN
@@ -225,10 +299,12 @@ BEGIN
       a_newest := c.newest_at; a_step := c.stepped_to; a_taken := c.s_taken; a_base := a_taken; a_day := c.s_day; a_summed := c.summed;
       a_sd := c.s_sd; a_hd := c.s_hd; a_sm := c.s_sm; a_hm := c.s_hm; a_turned := false; a_changed := false;
       a_limited := c.a_daily IS NOT NULL OR c.a_monthly IS NOT NULL;
+      a_tf := CASE WHEN c.a_tpm IS NOT NULL THEN c.s_tf END; a_ts := c.s_ts; a_th := c.s_th; a_first := NULL;
     END IF;
     IF cur_key IS DISTINCT FROM c.key THEN
       cur_key := c.key; k_held := c.t_held; k_prog := c.t_prog; k_taken := c.t_taken; k_base := k_taken; k_day := c.t_day;
       k_sd := c.t_sd; k_hd := c.t_hd; k_sm := c.t_sm; k_hm := c.t_hm; k_users := c.users; k_turned := false; k_first := NULL; k_at := NULL;
+      k_tf := CASE WHEN c.k_tpm IS NOT NULL THEN c.t_tf END; k_ts := c.t_ts; k_th := c.t_th;
     END IF;
 
     -- Repeated before any limit is judged.
@@ -287,7 +363,9 @@ BEGIN
 
     -- The place on the time line, and whether the clock was set lately.
     seen := CASE WHEN now_ - c.at BETWEEN 2000 AND 15000 THEN now_ ELSE c.at END;
-    SELECT * INTO pos, back, steps FROM place_of(seen, a_pos, a_back, a_steps);
+    pos := seen + a_back; back := a_back; steps := a_steps;
+    -- As `place_of` says of a clock that was never set, which costs a tenth of the admission to ask.
+    IF pos < a_pos - 5000 OR cardinality(steps) > 0 THEN SELECT * INTO pos, back, steps FROM place_of(seen, a_pos, a_back, a_steps); END IF;
     IF steps <> a_steps OR back <> a_back THEN
       a_steps := steps; a_back := back; a_changed := true;
       IF takes THEN UPDATE account_state s SET steps = a_steps WHERE s.account_id = c.acc; END IF;
@@ -295,15 +373,20 @@ BEGIN
     IF seen < a_newest - 5000 THEN a_step := greatest(pos, a_pos) + 86400000; a_newest := seen; a_changed := true; END IF;
     stepped := pos < a_step;
 
-    -- The windows of the key.
-    rpm := c.k_rpm; rpd := c.k_rpd; m_used := NULL; d_used := NULL; m_oldest := 0; d_oldest := 0;
-    IF stepped AND np > 0 AND (rpm IS NOT NULL OR rpd IS NOT NULL OR c.a_rpm IS NOT NULL OR c.a_rpd IS NOT NULL) THEN
+    -- The windows of the key. Those of tokens read what was collected where they begin or end in it, or may be full.
+    rpm := c.k_rpm; rpd := c.k_rpd; m_used := NULL; d_used := NULL; m_oldest := 0; d_oldest := 0; minute := pos - 60000; most_tokens := 0;
+    IF a_first IS NOT NULL AND (c.k_tpm IS NOT NULL OR c.a_tpm IS NOT NULL) THEN
+      FOR j IN c.first .. c.first + c.offers - 1 LOOP most_tokens := greatest(most_tokens, o_prompt[j] + o_choices[j] * o_full[j]); END LOOP;
+    END IF;
+    IF a_first IS NOT NULL AND (stepped AND coalesce(rpm, rpd, c.k_tpm, c.a_rpm, c.a_rpd, c.a_tpm) IS NOT NULL
+        OR c.k_tpm IS NOT NULL AND (k_tf IS NULL OR minute < k_tf OR minute >= w_pos[a_first] OR k_ts + k_th + most_tokens >= c.k_tpm)
+        OR c.a_tpm IS NOT NULL AND (a_tf IS NULL OR minute < a_tf OR minute >= w_pos[a_first] OR a_ts + a_th + most_tokens >= c.a_tpm)) THEN
       PERFORM write_admitted(w_gen, w_req, w_node, w_epoch, w_key, w_acc, w_at, w_model, w_user, w_as, w_surface, w_session, w_repeat, w_digest,
         w_pos, w_nth, w_anth, w_hold, w_day, w_tokens);
       np := 0; w_gen := NULL; w_req := NULL; w_node := NULL; w_epoch := NULL; w_key := NULL; w_acc := NULL; w_at := NULL; w_model := NULL; w_user := NULL;
       w_as := NULL; w_surface := NULL; w_session := NULL; w_repeat := NULL; w_digest := NULL; w_pos := NULL; w_nth := NULL; w_anth := NULL; w_hold := NULL;
       w_day := NULL; w_tokens := NULL;
-      k_base := k_taken; a_base := a_taken;
+      k_base := k_taken; a_base := a_taken; a_first := NULL;
     END IF;
     IF rpm IS NOT NULL THEN
       win := count_window(false, c.key, 60000, c.at, pos, stepped, k_taken, k_base, k_first, rpm); m_used := win.used; m_oldest := win.oldest; m_wait := win.wait;
@@ -367,7 +450,12 @@ BEGIN
         w_lim := 'rpd_limit'; limit_value := rpd; used := d_used; w_wait := d_wait;
       END IF;
       IF w_lim IS NULL AND c.k_tpm IS NOT NULL THEN
-        SELECT w.used, w.wait INTO w_used, w_wait FROM token_window(c.key, c.at, pos, stepped, c.k_tpm, tokens) w;
+        IF stepped THEN SELECT w.used, w.wait INTO w_used, w_wait FROM stepped_tokens(c.key, c.at, pos, c.k_tpm, tokens) w;
+        ELSE
+          win := tokens_since(false, c.key, minute, k_tf, k_ts, k_th); k_tf := win.kept_from; k_ts := win.kept_spent; k_th := win.kept_held;
+          w_used := win.spent + win.held;
+          w_wait := CASE WHEN tokens_fit(win.spent, win.held, c.k_tpm, tokens) THEN 0 ELSE token_wait(false, c.key, minute, pos, win.spent, win.held, c.k_tpm, tokens) END;
+        END IF;
         IF w_wait > 0 THEN w_lim := 'tpm_limit'; limit_value := c.k_tpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NULL AND u_name IS NOT NULL AND c.user_rpm IS NOT NULL THEN
@@ -387,7 +475,12 @@ BEGIN
         IF w_used >= c.a_rpd THEN w_lim := 'rpd_limit'; of_account := true; limit_value := c.a_rpd; used := w_used; END IF;
       END IF;
       IF w_lim IS NULL AND c.a_tpm IS NOT NULL THEN
-        SELECT w.used, w.wait INTO w_used, w_wait FROM token_window(c.acc, c.at, pos, stepped, c.a_tpm, tokens) w;
+        IF stepped THEN SELECT w.used, w.wait INTO w_used, w_wait FROM stepped_tokens(c.acc, c.at, pos, c.a_tpm, tokens) w;
+        ELSE
+          win := tokens_since(true, c.acc, minute, a_tf, a_ts, a_th); a_tf := win.kept_from; a_ts := win.kept_spent; a_th := win.kept_held;
+          w_used := win.spent + win.held;
+          w_wait := CASE WHEN tokens_fit(win.spent, win.held, c.a_tpm, tokens) THEN 0 ELSE token_wait(true, c.acc, minute, pos, win.spent, win.held, c.a_tpm, tokens) END;
+        END IF;
         IF w_wait > 0 THEN w_lim := 'tpm_limit'; of_account := true; limit_value := c.a_tpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NOT NULL THEN
@@ -427,9 +520,12 @@ BEGIN
         INSERT INTO end_user_days (key_id, day, end_user, spent_nanos, requests) VALUES (c.key, today, u_name, 0, 0) ON CONFLICT DO NOTHING;
         IF u_name <> '' THEN k_users := k_users + 1; END IF;
       END IF;
-      np := np + 1; w_gen[np] := c.gen; w_req[np] := c.req; w_node[np] := c.node; w_epoch[np] := c.epoch; w_model[np] := c.model; w_surface[np] := c.surface;
+      tokens := greatest(1, tokens);
+      IF a_pos > k_tf THEN k_th := k_th + tokens; END IF;
+      IF a_pos > a_tf THEN a_th := a_th + tokens; END IF;
+      np := np + 1; a_first := coalesce(a_first, np); w_gen[np] := c.gen; w_req[np] := c.req; w_node[np] := c.node; w_epoch[np] := c.epoch; w_model[np] := c.model; w_surface[np] := c.surface;
       w_session[np] := c.session; w_repeat[np] := c.repeat; w_digest[np] := c.digest; w_acc[np] := c.acc; w_key[np] := c.key; w_at[np] := c.at; w_pos[np] := a_pos; w_nth[np] := k_taken;
-      w_anth[np] := a_taken; w_user[np] := c.usr; w_as[np] := u_name; w_hold[np] := hold; w_day[np] := today; w_tokens[np] := greatest(1, tokens);
+      w_anth[np] := a_taken; w_user[np] := c.usr; w_as[np] := u_name; w_hold[np] := hold; w_day[np] := today; w_tokens[np] := tokens;
     END IF;
     minute_used := m_used; minute_oldest := m_oldest; day_used := d_used; day_oldest := d_oldest;
     -- The arrays of a state grow together: a claim that was answered above has no place in them.
@@ -437,6 +533,7 @@ BEGIN
     IF t_id[nk] IS DISTINCT FROM cur_key THEN nk := nk + 1; t_id[nk] := cur_key; END IF;
     s_held[na] := a_held; s_prog[na] := a_prog; s_pos[na] := a_pos; s_back[na] := a_back; s_newest[na] := a_newest; s_step[na] := a_step; s_taken[na] := a_taken;
     s_day[na] := a_day; s_summed[na] := a_summed; s_sd[na] := a_sd; s_hd[na] := a_hd; s_sm[na] := a_sm; s_hm[na] := a_hm; s_turned[na] := a_turned; s_changed[na] := a_changed;
+    s_tf[na] := a_tf; s_ts[na] := a_ts; s_th[na] := a_th; t_tf[nk] := k_tf; t_ts[nk] := k_ts; t_th[nk] := k_th;
     t_held[nk] := k_held; t_prog[nk] := k_prog; t_taken[nk] := k_taken; t_day[nk] := k_day; t_sd[nk] := k_sd; t_hd[nk] := k_hd; t_sm[nk] := k_sm; t_hm[nk] := k_hm;
     t_users[nk] := k_users; t_at[nk] := k_at; t_turned[nk] := k_turned;
     RETURN NEXT;
@@ -449,16 +546,19 @@ BEGIN
   END IF;
   UPDATE account_state s SET held_nanos = w.held, in_progress = w.prog, pos = w.pos, set_back = w.back, newest_at = w.newest, stepped_to = w.step, taken = w.taken,
       day = w.day, summed = w.summed, spent_day = w.sd, held_day = w.hd, spent_month = w.sm, held_month = w.hm,
+      tokens_from = w.tf, tokens_spent = w.ts, tokens_held = w.th, tokens_nth = s.tokens_nth + 1,
       mark_day = CASE WHEN w.turned THEN 0 ELSE s.mark_day END, mark_month = CASE WHEN w.turned THEN 0 ELSE s.mark_month END
-    FROM unnest(s_id, s_held, s_prog, s_pos, s_back, s_newest, s_step, s_taken, s_day, s_summed, s_sd, s_hd, s_sm, s_hm, s_turned, s_changed)
-      AS w(id, held, prog, pos, back, newest, step, taken, day, summed, sd, hd, sm, hm, turned, changed)
-    WHERE s.account_id = w.id AND (s.taken <> w.taken OR w.turned OR w.changed);
+    FROM unnest(s_id, s_held, s_prog, s_pos, s_back, s_newest, s_step, s_taken, s_day, s_summed, s_sd, s_hd, s_sm, s_hm, s_turned, s_changed, s_tf, s_ts, s_th)
+      AS w(id, held, prog, pos, back, newest, step, taken, day, summed, sd, hd, sm, hm, turned, changed, tf, ts, th)
+    WHERE s.account_id = w.id AND (s.taken <> w.taken OR w.turned OR w.changed OR coalesce(w.tf > s.tokens_from + 1000, w.tf IS NOT NULL));
   UPDATE key_state t SET held_nanos = w.held, in_progress = w.prog, taken = w.taken, day = w.day, spent_day = w.sd, held_day = w.hd, spent_month = w.sm,
       held_month = w.hm, users = w.users, last_used_at = coalesce(w.at, t.last_used_at),
+      tokens_from = w.tf, tokens_spent = w.ts, tokens_held = w.th, tokens_nth = t.tokens_nth + 1,
       mark_day = CASE WHEN w.turned THEN 0 ELSE t.mark_day END, mark_month = CASE WHEN w.turned THEN 0 ELSE t.mark_month END
-    FROM unnest(t_id, t_held, t_prog, t_taken, t_day, t_sd, t_hd, t_sm, t_hm, t_users, t_at, t_turned)
-      AS w(id, held, prog, taken, day, sd, hd, sm, hm, users, at, turned)
-    WHERE t.key_id = w.id AND (t.taken <> w.taken OR w.turned);
+    FROM unnest(t_id, t_held, t_prog, t_taken, t_day, t_sd, t_hd, t_sm, t_hm, t_users, t_at, t_turned, t_tf, t_ts, t_th)
+      AS w(id, held, prog, taken, day, sd, hd, sm, hm, users, at, turned, tf, ts, th)
+    -- What only read moves the sums of tokens on by a second at a time.
+    WHERE t.key_id = w.id AND (t.taken <> w.taken OR w.turned OR coalesce(w.tf > t.tokens_from + 1000, w.tf IS NOT NULL));
 END $$;
 
 -- The share of a ceiling that is passed, and from what is spent on the next one is; without a ceiling, and behind the last, never.
@@ -525,9 +625,11 @@ BEGIN
     WITH gone AS (DELETE FROM holds h WHERE h.generation_id = ANY (p_gen) RETURNING h.*),
     done AS MATERIALIZED (
       SELECT g.generation_id, g.account_id, g.key_id, g.amount_nanos AS held, g.admitted_at, g.day, g.counted_as, g.ended_at IS NOT NULL AS late, u.at, u.amount, u.rate, u.version, u.answer,
-        k.account_id AS now_of, u.provider, u.model, greatest(g.amount_nanos, u.granted) AS granted
-      FROM gone g JOIN unnest(p_gen, p_at, p_amount, p_rate, p_version, p_answer, l_provider, l_model, l_hold)
-          AS u(gen, at, amount, rate, version, answer, provider, model, granted)
+        k.account_id AS now_of, u.provider, u.model, greatest(g.amount_nanos, u.granted) AS granted, g.pos, g.tokens,
+        u.input + u.cache_read + u.cache_write + u.cache_write_1h + u.image_input + u.output + u.image_output AS used
+      FROM gone g JOIN unnest(p_gen, p_at, p_amount, p_rate, p_version, p_answer, l_provider, l_model, l_hold,
+            l_input, l_cache_read, l_cache_write, l_cache_write_1h, l_image_input, l_output, l_image_output)
+          AS u(gen, at, amount, rate, version, answer, provider, model, granted, input, cache_read, cache_write, cache_write_1h, image_input, output, image_output)
         ON u.gen = g.generation_id JOIN keys k ON k.id = g.key_id),
     charged AS (
       INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version, day, end_user)
@@ -543,22 +645,30 @@ BEGIN
       ON CONFLICT (key_id, day, end_user) DO UPDATE SET spent_nanos = ud.spent_nanos + excluded.spent_nanos, requests = ud.requests + excluded.requests),
     of_keys AS (
       UPDATE key_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, held_day = t.held_day - g.held_day,
-          spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month, spent_month = t.spent_month + g.spent_month
+          spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month, spent_month = t.spent_month + g.spent_month,
+          tokens_spent = t.tokens_spent + g.tokens_spent, tokens_held = t.tokens_held - g.tokens_held, tokens_nth = t.tokens_nth + g.tokens_nth
       FROM (SELECT d.key_id, count(*) FILTER (WHERE NOT d.late) AS n, sum(d.held)::bigint AS held,
               coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
               coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
-              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month
+              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month,
+              coalesce(sum(d.used) FILTER (WHERE d.pos > s.tokens_from), 0)::bigint AS tokens_spent,
+              coalesce(sum(d.tokens) FILTER (WHERE d.pos > s.tokens_from AND NOT d.late), 0)::bigint AS tokens_held,
+              CASE WHEN bool_or(d.pos IS NULL) THEN 0 ELSE 1 END AS tokens_nth
             FROM done d JOIN key_state s USING (key_id) GROUP BY 1) g
       WHERE t.key_id = g.key_id),
     -- One that was moved in the meantime is paid where it was admitted, and counts there.
     of_accounts AS (
       UPDATE account_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, balance_nanos = t.balance_nanos - g.amount,
           held_day = t.held_day - g.held_day, spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month,
-          spent_month = t.spent_month + g.spent_month
+          spent_month = t.spent_month + g.spent_month,
+          tokens_spent = t.tokens_spent + g.tokens_spent, tokens_held = t.tokens_held - g.tokens_held, tokens_nth = t.tokens_nth + g.tokens_nth
       FROM (SELECT s.account_id, count(*) FILTER (WHERE NOT d.late) AS n, coalesce(sum(d.held), 0)::bigint AS held, coalesce(sum(d.amount), 0)::bigint AS amount,
               coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
               coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
-              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month
+              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month,
+              coalesce(sum(d.used) FILTER (WHERE d.pos > s.tokens_from), 0)::bigint AS tokens_spent,
+              coalesce(sum(d.tokens) FILTER (WHERE d.pos > s.tokens_from AND NOT d.late), 0)::bigint AS tokens_held,
+              CASE WHEN bool_or(d.pos IS NULL) THEN 0 ELSE 1 END AS tokens_nth
             FROM done d JOIN account_state s USING (account_id) GROUP BY 1) g
       WHERE t.account_id = g.account_id),
     logged AS (
@@ -752,7 +862,7 @@ DECLARE c record; win record; today bigint; pos bigint; stepped boolean;
 BEGIN
   FOR c IN
     SELECT u.id, u.o, k.id AS key, k.rpm, k.rpd, k.tpm, t.in_progress, t.held_nanos, t.taken, t.day, t.spent_day, t.spent_month, s.account_id, s.pos, s.set_back, s.steps,
-      s.newest_at, s.stepped_to, s.day AS counted
+      s.newest_at, s.stepped_to, s.day AS counted, t.tokens_from, t.tokens_spent, t.tokens_held
     FROM unnest(ids) WITH ORDINALITY AS u(id, o) LEFT JOIN keys k ON k.id = u.id LEFT JOIN key_state t ON t.key_id = k.id
     LEFT JOIN account_state s ON s.account_id = k.account_id ORDER BY u.o
   LOOP
@@ -777,7 +887,8 @@ BEGIN
       ELSIF by_clock THEN SELECT count(*) INTO day_used FROM slots s WHERE s.key_id = c.key AND s.pos > at_ - 86400000 AND s.at > at_ - 86400000 AND s.at < at_ + 86400000;
       END IF;
       IF tpm IS NOT NULL OR by_clock THEN
-        SELECT w.used, w.oldest INTO tokens_used, tokens_oldest FROM token_window(c.key, at_, pos, stepped, tpm, 0) w;
+        SELECT w.used, w.oldest INTO tokens_used, tokens_oldest
+          FROM show_tokens(false, c.key, at_, pos, stepped, CASE WHEN tpm IS NOT NULL THEN c.tokens_from END, c.tokens_spent, c.tokens_held) w;
       END IF;
     END IF;
     RETURN NEXT;
@@ -794,7 +905,7 @@ DECLARE c record; win record; today bigint; pos bigint; stepped boolean;
 BEGIN
   FOR c IN
     SELECT u.o, a.id, a.rpm, a.rpd, a.tpm, a.concurrency, a.daily, a.monthly, s.in_progress, s.taken, s.day, s.summed, s.spent_day, s.spent_month, s.pos,
-      s.set_back, s.steps, s.newest_at, s.stepped_to
+      s.set_back, s.steps, s.newest_at, s.stepped_to, s.tokens_from, s.tokens_spent, s.tokens_held
     FROM unnest(ids) WITH ORDINALITY AS u(id, o) JOIN accounts a ON a.id = u.id JOIN account_state s ON s.account_id = a.id ORDER BY u.o
   LOOP
     o := c.o; in_progress := c.in_progress; rpm := c.rpm; rpd := c.rpd; tpm := c.tpm; spent_day := NULL; spent_month := NULL;
@@ -813,7 +924,9 @@ BEGIN
     IF rpd IS NOT NULL THEN
       win := count_window(true, c.id, 86400000, at_, pos, stepped, c.taken, c.taken, NULL, NULL); day_used := win.used; day_oldest := win.oldest;
     END IF;
-    IF tpm IS NOT NULL THEN SELECT w.used, w.oldest INTO tokens_used, tokens_oldest FROM token_window(c.id, at_, pos, stepped, tpm, 0) w; END IF;
+    IF tpm IS NOT NULL THEN
+      SELECT w.used, w.oldest INTO tokens_used, tokens_oldest FROM show_tokens(true, c.id, at_, pos, stepped, c.tokens_from, c.tokens_spent, c.tokens_held) w;
+    END IF;
     RETURN NEXT;
   END LOOP;
 END $$;
