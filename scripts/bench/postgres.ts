@@ -16,7 +16,7 @@ import { median } from './compare.ts'
 import { accountOf } from './floor/accounting.ts'
 import { type LoadTarget, load } from './load.ts'
 import { startServer } from './postgres-server.ts'
-import { cpuMicros, type Measured, start, withChildren } from './process.ts'
+import { cpuMicros, cpuMicrosWithChildren, type Measured, start } from './process.ts'
 import {
   type AnswerRoute,
   bodyFor,
@@ -35,8 +35,8 @@ const ANSWER_TOKENS = 40
 interface Subject {
   readonly name: string
   readonly nodes: readonly { readonly target: LoadTarget; readonly pid: number }[]
-  /** Of the database. */
-  pids(): readonly number[]
+  /** Of the database, in microseconds. */
+  cpu(): number
   /** A node of its own in the bench, and a key that it knows. */
   open(): Promise<{ readonly store: GatewayStore; readonly secret: Secret }>
   stop(): Promise<void>
@@ -94,19 +94,16 @@ interface Waited {
 
 type Sample = Asked & Waited
 
-const sumCpu = (pids: readonly number[]): number =>
-  pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)
-
 /** By way of all its nodes at once. */
 async function ask(subject: Subject, connections: number, seconds: number): Promise<Asked> {
   const { nodes } = subject
   const each = nodes.slice(0, connections)
-  const pids = [nodes.map(({ pid }) => pid), subject.pids()]
-  const before = pids.map(sumCpu)
+  const readAll = () => [nodes.reduce((sum, { pid }) => sum + cpuMicros(pid), 0), subject.cpu()]
+  const before = readAll()
   const results = await Promise.all(
     each.map(({ target }) => load(target, Math.ceil(connections / each.length), { seconds })),
   )
-  const [nodeCpu = 0, databaseCpu = 0] = pids.map((of, nth) => sumCpu(of) - (before[nth] ?? 0))
+  const [nodeCpu = 0, databaseCpu = 0] = readAll().map((cpu, nth) => cpu - (before[nth] ?? 0))
   const requests = results.reduce((sum, result) => sum + result.requests, 0)
   const bad = results.reduce((sum, result) => sum + result.bad, 0)
   if (bad > 0) throw new Error(`${bad} answers of ${subject.name} were not 200 and whole`)
@@ -186,7 +183,7 @@ async function openEmbedded(mock: string): Promise<Subject> {
   return {
     name: 'embedded',
     nodes: [node],
-    pids: () => [],
+    cpu: () => 0,
     open: async () => ({
       store: await openStore({ dataDir: own, clock: systemClock, serves: true }),
       secret,
@@ -216,7 +213,7 @@ async function openNodes(mock: string, count: number, hasStandby: boolean): Prom
   return {
     name: `${count} at PostgreSQL${hasStandby ? ', standby' : ''}`,
     nodes,
-    pids: () => withChildren(server.pid),
+    cpu: () => cpuMicrosWithChildren(server.pid),
     open: async () => ({
       store: await openPostgres({ address: server.address, clock: systemClock, node: 'bench' }),
       secret: secret as Secret,

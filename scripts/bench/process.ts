@@ -1,5 +1,5 @@
 /** Starts what is measured, each on its own core, and reads what it uses. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 
 /** Kernel clock ticks of `/proc/<pid>/stat` are hundredths of a second on every Linux we run on. */
@@ -105,11 +105,24 @@ async function drain(reader: { read(): Promise<{ readonly done: boolean }> }): P
   while (!(await reader.read()).done);
 }
 
-/** User and system time of a process so far. */
-export function cpuMicros(pid: number): number {
+/** Fields of `/proc/<pid>/stat`: user and system time of a process so far, and of its children that have ended. */
+const OWN = [11, 12]
+const OF_ENDED = [13, 14]
+
+function readCpu(pid: number, which: readonly number[]): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
+  return which.reduce((sum, nth) => sum + Number(fields[nth]), 0) * MICROS_PER_TICK
+}
+
+/** User and system time of a process so far. */
+export const cpuMicros = (pid: number): number => readCpu(pid, OWN)
+
+/** The same of a process and all that it has started, some of which may end just now. */
+export function cpuMicrosWithChildren(pid: number): number {
+  const [, ...children] = withChildren(pid)
+  const living = children.filter((child) => existsSync(`/proc/${child}/stat`))
+  return readCpu(pid, [...OWN, ...OF_ENDED]) + living.reduce((sum, one) => sum + cpuMicros(one), 0)
 }
 
 /** A process and those that it started. */
