@@ -18,20 +18,27 @@ const preamble = (): string => `
   jq() { '${process.execPath}' -e 'console.log((await Bun.stdin.json())[process.argv[1].slice(1)])' -- "$2"; }
 `
 
-function paste(script: string): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(['bash', '-eu', '-c', preamble() + script], {
+/** Beside this process, whose balancer it may call. */
+async function paste(script: string): Promise<string> {
+  const child = Bun.spawn(['bash', '-eu', '-c', preamble() + script], {
     cwd: setup.cli.home,
     env: { ...setup.cli.env },
+    stderr: 'pipe',
   })
-  expect([exitCode, stderr.toString().replaceAll(/^(✓|next:| ).*\n|^\n/gm, '')]).toEqual([0, ''])
-  return stdout.toString()
+  const [out, said, code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  expect([code, said.replaceAll(/^(✓|next:| ).*\n|^\n/gm, '')]).toEqual([0, ''])
+  return out
 }
 
-test('the calls, from the first to the last', () => {
+test('the calls, from the first to the last', async () => {
   expect(blocks).toHaveLength(3)
   const [create = '', calls = ''] = blocks
   const here = calls.replace('http://127.0.0.1:4140', setup.gateway.url)
-  const out = paste(
+  const out = await paste(
     `${create}\n${here.replaceAll(/(?<=^|\n)(curl [^#]*?[^\\])(?=\n)/g, '$1; echo')}\necho "$MADE"`,
   )
   const [list, shown, amended, stopped, started, revoked, info, made] = out
@@ -57,9 +64,9 @@ test('the rotations', async () => {
   const statusOf = async (secret: string) =>
     (await setup.ask('GET', '/v1/key', { key: secret })).status
   const [first = '', second = ''] = (blocks[2] ?? '').trim().split('\n')
-  const renewed = paste(`${first}\necho "$NEW"`).trim()
+  const renewed = (await paste(`${first}\necho "$NEW"`)).trim()
   expect([await statusOf(key), await statusOf(renewed)]).toEqual([200, 200])
-  const last = paste(second).trim()
+  const last = (await paste(second)).trim()
   expect([await statusOf(key), await statusOf(renewed), await statusOf(last)]).toEqual([
     401, 401, 200,
   ])

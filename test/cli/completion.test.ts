@@ -215,7 +215,7 @@ describe.skipIf(!hasTerminals)('in a terminal', () => {
     LONG_MS,
   )
 
-  test.skipIf(!has('zsh'))(
+  test.runIf(FULL && has('zsh'))(
     'zsh completes words, addresses and files',
     async () => {
       const zdotdir = join(cli.home, 'zsh')
@@ -238,7 +238,7 @@ describe.skipIf(!hasTerminals)('in a terminal', () => {
     LONG_MS,
   )
 
-  test.skipIf(!has('fish'))(
+  test.runIf(FULL && has('fish'))(
     'fish completes odd names',
     async () => {
       const config = join(odd.home, 'config', 'fish')

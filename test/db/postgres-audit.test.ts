@@ -112,7 +112,9 @@ if (POSTGRES_BIN === null) {
         ['hold', 'hold', 'hold'],
       ],
     ]
-    test.each(PLANTED)('finds %s', async (_, sql, found) => {
+    // What else it finds, the rule of both engines finds in the other one (audit.test.ts).
+    const SOME = PLANTED.filter((_, place) => FULL || place % 3 === 0)
+    test.each(SOME)('finds %s', async (_, sql, found) => {
       const { address, what } = await start()
       await cluster.run(address, sql)
       expect(await what()).toEqual(found)

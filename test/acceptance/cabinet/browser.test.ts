@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await keysNamed(name)).toEqual([])
   })
 
-  test('stored XSS: words of others do not run on any page', async () => {
+  test.runIf(FULL)('stored XSS: words of others do not run on any page', async () => {
     const { page, complaints } = await open()
     const { key, id } = await setup.appliance.verb('keys.create', { name: HOSTILE, note: HOSTILE })
     const body = { user: HOSTILE, messages: [{ role: 'user', content: 'hi' }] }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FULL } from '#test/support/tier.ts'
 import { type Damage, type Moment, openScene, type Scene } from './damage-sweep.ts'
 
-const SAMPLE = FULL ? 9 : 3
+const SAMPLE = FULL ? 9 : 2
 
 let scene: Scene
 beforeAll(async () => {

@@ -31,7 +31,8 @@ const LONG_NAME =
 const SCREENS = ([390, 1280] as const).flatMap((width) =>
   (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
 )
-describe.skipIf(CHROMIUM === null)('in Chromium', () => {
+// The smaller tier looks at the same pages without the provider behind them (test/signin/pages/browser.test.ts).
+describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
   let setup: SigninGateway
   let browser: Browser
   let client: RegisteredClient
@@ -95,8 +96,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     look,
   })
 
-  // The smaller tier looks at a view of every page, by test/signin/pages.
-  test.runIf(FULL).each(['en', 'ru'])(
+  test.each(['en', 'ru'])(
     'no page has an accessibility violation, in any view: %s',
     async (language) => {
       const { context, page } = await visit(language)
@@ -119,7 +119,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     240_000,
   )
 
-  test.runIf(FULL)('signing in needs only a keyboard', async () => {
+  test('signing in needs only a keyboard', async () => {
     const { page } = await visit('en')
     const email = 'keys@example.org'
     await start(walkOf(page, email, async () => {}))
@@ -147,7 +147,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await isHome
   }
 
-  test.runIf(FULL)('an address in any script may be typed', async () => {
+  test('an address in any script may be typed', async () => {
     const { page } = await visit('en')
     const email = 'пётр@example.org'
     await start(walkOf(page, email, async () => {}))
@@ -156,25 +156,22 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await signInAs(page, email)
   })
 
-  test.runIf(FULL)(
-    'a sign-out that another site posts asks for confirmation, and ends nothing by itself',
-    async () => {
-      const { page } = await visit('en')
-      const email = 'posted@example.org'
-      await start(walkOf(page, email, async () => {}))
-      await signInAs(page, email)
-      // Under another host name this machine is another site, whose forms send no cookie.
-      await page.goto(`http://localhost:${home.port}/form`)
-      await page.locator('button').click()
-      await page.waitForSelector('form[action$="/confirm"] button:not([name])')
-      expect(await page.textContent('main')).toContain(email)
-      await page.locator('button:not([name])').click()
-      await page.waitForURL('**/oauth/logout/success*')
-      expect(await page.textContent('h1')).toBe('You are still signed in')
-    },
-  )
+  test('a sign-out that another site posts asks for confirmation, and ends nothing by itself', async () => {
+    const { page } = await visit('en')
+    const email = 'posted@example.org'
+    await start(walkOf(page, email, async () => {}))
+    await signInAs(page, email)
+    // Under another host name this machine is another site, whose forms send no cookie.
+    await page.goto(`http://localhost:${home.port}/form`)
+    await page.locator('button').click()
+    await page.waitForSelector('form[action$="/confirm"] button:not([name])')
+    expect(await page.textContent('main')).toContain(email)
+    await page.locator('button:not([name])').click()
+    await page.waitForURL('**/oauth/logout/success*')
+    expect(await page.textContent('h1')).toBe('You are still signed in')
+  })
 
-  test.runIf(FULL)('neither Back nor a reload submits a form again', async () => {
+  test('neither Back nor a reload submits a form again', async () => {
     const { page } = await visit('en')
     const email = 'back@example.org'
     const posts: string[] = []
@@ -209,7 +206,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(2)
   })
 
-  test.each(FULL ? [true, false] : [true])(
+  test.each([true, false])(
     'an application may redirect to another origin: after a code, consent, another person, a sign-out; scripts: %s',
     async (javaScriptEnabled) => {
       const { page } = await visit('en', { javaScriptEnabled })
@@ -313,25 +310,22 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       expect(other.errors.filter((text) => !text.includes('status of 400'))).toEqual([])
     })
 
-    test.runIf(FULL)(
-      "signs out a browser in which nobody is signed in, and goes to the client's address",
-      async () => {
-        const { page } = await visit('en')
-        const { pages, errors } = watch(page)
-        const after = `http://127.0.0.1:${home.port}/bye`
-        const query = new URLSearchParams({
-          client_id: client.client_id,
-          post_logout_redirect_uri: after,
-        })
-        const isThere = page.waitForURL(after)
-        await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
-        await isThere
-        expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(after).origin)))
-        expect(errors).toEqual([])
-      },
-    )
+    test("signs out a browser in which nobody is signed in, and goes to the client's address", async () => {
+      const { page } = await visit('en')
+      const { pages, errors } = watch(page)
+      const after = `http://127.0.0.1:${home.port}/bye`
+      const query = new URLSearchParams({
+        client_id: client.client_id,
+        post_logout_redirect_uri: after,
+      })
+      const isThere = page.waitForURL(after)
+      await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
+      await isThere
+      expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(after).origin)))
+      expect(errors).toEqual([])
+    })
 
-    test.runIf(FULL)('continues to the client after another person has signed in', async () => {
+    test('continues to the client after another person has signed in', async () => {
       const { page } = await visit('en')
       await signIn(walkOf(page, 'first@example.org', silently), {})
       const { pages, errors } = watch(page)
