@@ -6,7 +6,7 @@ import { openSigninGateway, type SigninGateway } from '../signin/signin-gateway.
 import { enter } from './enter.ts'
 
 /** An owner invites once in each: fifty a day is the most. */
-const ROUNDS = FULL ? 50 : 3
+const ROUNDS = FULL ? 50 : 2
 const ANN = 'ann@example.org'
 
 let setup: SigninGateway
