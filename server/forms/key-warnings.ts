@@ -1,4 +1,5 @@
 /** Warnings about a key that is accepted: its name is in use, or a mask matches no model. */
+import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { type AllowList, idleMasks } from '#domain/key.ts'
 import type { Store } from '#domain/store.ts'
@@ -15,12 +16,27 @@ export function maskWarnings({ catalogue }: Pick<Store, 'catalogue'>, masks: All
   })
 }
 
-/** One sentence when another key has the name, in this account or, without one, in any. */
-export const nameWarnings = async (
+/** How secrets and ids of keys begin: a command that is meant for one must not reach a key of that name. */
+const LIKE_ANOTHERS = /^(?:if-|key_)/
+
+/** Of a new name; a key that has one keeps it. @throws invalid_request */
+export function requireKeyName(name: string, param = 'name'): void {
+  if (!LIKE_ANOTHERS.test(name)) return
+  throw new GatewayError(
+    'invalid_request',
+    `${param}: must not begin with if- or key_, as secrets and ids of keys do`,
+    { param },
+  )
+}
+
+/** One sentence when another key has the name, in this account or, without one, in any. @throws invalid_request for a name that no key gets */
+export async function nameWarnings(
   { keys }: Pick<Store, 'keys'>,
   name: string,
   accountId?: AccountId,
-): Promise<string[]> =>
-  (await keys.isNamed(name, accountId))
+): Promise<string[]> {
+  requireKeyName(name)
+  return (await keys.isNamed(name, accountId))
     ? [`another key is called "${name}" too; tell them apart by id`]
     : []
+}

@@ -30,7 +30,8 @@ export async function findKey(
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
-  const candidates = named.length > 0 ? named : found
+  // Keys of old may have a name that reads as what is shown of another's secret.
+  const candidates = named.length > 0 && !text.startsWith('if-') ? named : found
   // A name can be reused after its key was revoked; active keys take precedence.
   const active = candidates.filter(({ revokedAt }) => revokedAt === null)
   const meant = active.length > 0 ? active : candidates
@@ -53,8 +54,9 @@ export async function findKeyOfRecords(
   try {
     return await findKey(deps, text, scope)
   } catch (thrown) {
-    if (scope === null || deps.actor !== undefined) throw thrown
-    const { id: accountId } = await findAccount(deps, scope)
+    const within = scope ?? deps.actor?.accountId ?? null
+    if (within === null) throw thrown
+    const { id: accountId } = await findAccount(deps, within)
     const found = await deps.store.keys.search(text, MAX_CANDIDATES)
     if (found.some((key) => key.accountId === accountId)) throw thrown
     const left: ApiKey[] = []

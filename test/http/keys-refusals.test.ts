@@ -28,6 +28,8 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
   ['name', { name: '' }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: ' \n ' }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: 'x'.repeat(129) }, INVALID, 'must be a text of 1 to 128 characters'],
+  ['name', { name: 'if-Dv2QeY' }, INVALID, 'must not begin with if- or key_'],
+  ['name', { name: 'key_01' }, INVALID, 'must not begin with if- or key_'],
   ['name', { name: newSecret() }, INVALID, 'must not hold the secret of an API key'],
   ['name', { name: '\ud800' }, INVALID, 'must be a text of 1 to 128 characters'],
   ...['a\nb', 'a\tb', 'end\n', '\u001b[2Jx', 'x\u007f', 'x\u009b', 'x\u2028y'].map(

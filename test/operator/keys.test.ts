@@ -1,7 +1,9 @@
 /** Keys and limits through their verbs, on a real store. */
 import { describe, expect, test } from 'vitest'
 import type { GatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
 import { readSecret, type Secret } from '#domain/secret.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { act, openFurnished, openOperator, type TestOperatorDeps } from './deps.ts'
 
 const codeOf = (work: Promise<unknown>): Promise<string> =>
@@ -188,9 +190,20 @@ test('a key is found by the end of its id as lists show it, and by no bare one',
     expect(await act(deps, 'keys.show', { key: shown })).toMatchObject({ id })
   for (const none of [id.slice(-6), 'key_…000000', `gen-…${id.slice(-6)}`])
     expect(await codeOf(act(deps, 'keys.show', { key: none }))).toBe('key_not_found')
-  // Whoever gave that name to another key means it.
-  const named = await create(deps, `key_${id.slice(-8)}`)
-  expect(await act(deps, 'keys.show', { key: `key_${id.slice(-8)}` })).toMatchObject({
-    id: named.id,
+})
+
+test('no key is named as another is shown; of a name from before, what is meant is asked', async () => {
+  const deps = await openFurnished()
+  const { id, key: secret } = await create(deps, 'leaked')
+  const prefix = secret.slice(0, 9)
+  for (const name of [prefix, id, `key_${id.slice(-8)}`])
+    await expect(create(deps, name)).rejects.toMatchObject({ details: { param: 'name' } })
+  const old = await create(deps, 'old')
+  await expect(act(deps, 'keys.edit', { key: 'old', name: prefix })).rejects.toMatchObject({
+    details: { param: 'name' },
   })
+  await deps.store.keys.amend(old.id as KeyId, { name: prefix }, anAct(deps.clock.now()))
+  await expect(act(deps, 'keys.revoke', { key: prefix })).rejects.toThrow(/means several keys/)
+  // It keeps its name, and is edited.
+  await act(deps, 'keys.edit', { key: old.id, name: prefix, note: 'of old' })
 })

@@ -10,6 +10,7 @@ import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
 import { type Credential, DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import { OWN, type RouteHop } from '#domain/route.ts'
 import { statedLimits } from '#forms/fields.ts'
+import { requireKeyName } from '#forms/key-warnings.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import { readLogoutUri, requireSound } from '../clients.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -68,6 +69,7 @@ export async function readDesired(
   await refuseClosed(deps, document)
   refuseKindChange(stated, current)
   refuseAmbiguousNames(stated, current)
+  refuseNewNames(stated, current)
   requireFutureExpiry(keys, stated, current, at)
   return [...stated, ...(await fromCatalog(providers, stated, current, at))]
 }
@@ -361,6 +363,16 @@ function requireFutureExpiry(
       `keys.${n}.expires_at`,
       'must be a time in the future; leave out a key that should have ended',
     )
+  }
+}
+
+/** A key that has such a name keeps it. */
+function refuseNewNames(stated: readonly Entity[], current: readonly Entity[]): void {
+  const known = byRef(current)
+  for (const entity of stated) {
+    const { kind, fields } = entity
+    if (kind !== 'key' || known.get(entityRef(entity))?.fields['name'] === fields['name']) continue
+    requireKeyName(String(fields['name']), 'keys')
   }
 }
 

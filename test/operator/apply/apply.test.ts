@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AccountId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { factsOf, priceAt } from '#domain/model-card.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
@@ -569,11 +569,14 @@ describe('executing a plan', () => {
     const deps = await openFurnished()
     const { id } = await act(deps, 'keys.create', { name: 'twin' })
     await act(deps, 'keys.create', { name: 'twin' })
-    await act(deps, 'keys.create', { name: id })
+    const old = await act(deps, 'keys.create', { name: 'old' })
+    await deps.store.keys.amend(old.id as KeyId, { name: id }, anAct(deps.clock.now()))
     await act(deps, 'accounts.create', { name: 'default/x' })
     await act(deps, 'keys.create', { name: 'y', account: 'default/x' })
     await act(deps, 'keys.create', { name: 'x/y' })
     expect(await stepsOf(deps, throughToml(await act(deps, 'export', {})), true)).toEqual([])
+    // A new one does not get such a name.
+    await expect(stepsOf(deps, { keys: [{ name: 'if-Dv2QeY' }] })).rejects.toThrow(/must not begin/)
   })
 
   test('who is invited only is in no file, and pruning leaves the invitation', async () => {
