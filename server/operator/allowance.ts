@@ -4,9 +4,22 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Limits } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Actor } from './actor.ts'
+import type { OperatorDeps } from './deps.ts'
+import { findAccount } from './find-account.ts'
 
 export const allowanceOf = ({ memberDaily }: Pick<Account, 'memberDaily'>): UsdNanos =>
   memberDaily ?? MEMBER_DAILY
+
+/** The same of the actor's account: whoever was an owner may have made keys that a member may not. @throws invalid_request */
+export async function requireAllowed(
+  deps: OperatorDeps,
+  limits: Pick<Limits, 'dailySpend'>,
+): Promise<void> {
+  const { actor } = deps
+  if (actor?.role === 'member') {
+    requireAllowance(actor, await findAccount(deps, actor.accountId), limits)
+  }
+}
 
 /** @throws invalid_request where a member's key would have no daily ceiling, or a higher one */
 export function requireAllowance(

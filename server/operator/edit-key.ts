@@ -4,6 +4,7 @@ import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { nameField, noteField, requireFuture, scopeField, timeField } from '#forms/fields.ts'
 import { nameWarnings } from '#forms/key-warnings.ts'
+import { requireAllowed } from './allowance.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { mutation } from './verb.ts'
@@ -39,6 +40,7 @@ export const editKey = mutation(
   ): Promise<EditedKeyRecord> => {
     const { store, clock } = deps
     const found = await findKey(deps, text, account)
+    if (disabled === false) await requireAllowed(deps, found.limits)
     const renamed = name !== undefined && name !== found.name
     const warnings = renamed ? await nameWarnings(store, name) : []
     const { before, after } = await store.keys.amend(

@@ -1,12 +1,13 @@
 /** Verbs for the limits of keys: show, and set with the changes reported. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { ApiKey } from '#domain/key.ts'
+import { type ApiKey, type KeyStatus, keyStatus } from '#domain/key.ts'
 import { LIMITS, type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { limitsFields, scopeField, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
-import { requireAllowance } from './allowance.ts'
+import { requireAllowed } from './allowance.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { listAllKeys } from './list-keys.ts'
@@ -15,6 +16,8 @@ import { mutation, verb } from './verb.ts'
 export interface KeyLimitsRecord extends LimitsRecord {
   readonly id: string
   readonly name: string
+  readonly kind: ApiKey['kind']
+  readonly status: KeyStatus
   /** The name of the account. */
   readonly account: string
 }
@@ -30,9 +33,11 @@ export interface AmendedLimitsRecord extends KeyLimitsRecord {
   readonly warnings: readonly string[]
 }
 
-const render = (key: ApiKey, account: string): KeyLimitsRecord => ({
+const render = (key: ApiKey, account: string, at: Instant): KeyLimitsRecord => ({
   id: key.id,
   name: key.name,
+  kind: key.kind,
+  status: keyStatus(key, at),
   account,
   ...renderLimits(key.limits),
 })
@@ -45,12 +50,13 @@ export const showLimits = verb(
     key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
   }),
   async (deps, input): Promise<readonly KeyLimitsRecord[]> => {
+    const at = deps.clock.now()
     if (input.key !== null) {
       const key = await findKey(deps, input.key, input.account)
-      return [render(key, await accountNameOf(deps, key.accountId))]
+      return [render(key, await accountNameOf(deps, key.accountId), at)]
     }
     const { id, name } = await findAccount(deps, input.account ?? DEFAULT_ACCOUNT_NAME)
-    return (await listAllKeys(deps, false, id)).map((key) => render(key, name))
+    return (await listAllKeys(deps, false, id)).map((key) => render(key, name, at))
   },
 )
 
@@ -69,15 +75,18 @@ export const setLimits = mutation(
       keys.push(requireNotRevoked(await findKey(deps, text, input.account)))
     }
     const limits = statedLimits(input)
-    if (limits.dailySpend !== undefined && deps.actor !== undefined) {
-      requireAllowance(deps.actor, await findAccount(deps, deps.actor.accountId), limits)
-    }
+    for (const key of keys) await requireAllowed(deps, { ...key.limits, ...limits })
+    const at = deps.clock.now()
     const warnings = maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {
       const { before, after } = await deps.store.keys.amend(key.id, { limits }, act(key.id))
       const account = await accountNameOf(deps, after.accountId)
-      amended.push({ ...render(after, account), changes: limitChanges(before, after), warnings })
+      amended.push({
+        ...render(after, account, at),
+        changes: limitChanges(before, after),
+        warnings,
+      })
     }
     return amended
   },

@@ -10,23 +10,6 @@ const MAX_CAUSED_NOTICES = 20
 /** Of other kinds there may be more: what lies beyond is not counted. */
 const MAX_READ = 1_000
 
-/** By what they are sent from: one after the other, so that each counts those before it. */
-const turns = new WeakMap<object, Promise<unknown>>()
-
-/** Runs what may send some. Of the operator, who may send any number, at once. */
-export async function inNoticeTurn<Value>(
-  { store, actor }: OperatorDeps,
-  work: () => Promise<Value>,
-): Promise<Value> {
-  if (actor === undefined) return await work()
-  const turn = (turns.get(store) ?? Promise.resolve()).then(work)
-  turns.set(
-    store,
-    turn.catch(() => {}),
-  )
-  return await turn
-}
-
 /** @throws rate_limit_exceeded */
 export async function requireNoticesLeft(
   { store, clock, actor }: OperatorDeps,

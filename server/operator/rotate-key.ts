@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { later, renderInstant } from '#domain/clock.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { scopeField } from '#forms/fields.ts'
+import { requireAllowed } from './allowance.ts'
 import { findKey } from './find-key.ts'
 import type { IssuedKeyRecord } from './keys.ts'
 import { reportKey } from './list-keys.ts'
@@ -33,7 +34,8 @@ export const rotateKey = mutation(
   async (deps, { account, key: text, grace_seconds }, act): Promise<RotatedKeyRecord> => {
     const { store, clock } = deps
     const at = clock.now()
-    const { id } = await findKey(deps, text, account)
+    const { id, limits } = await findKey(deps, text, account)
+    await requireAllowed(deps, limits)
     const secret = newSecret()
     const until = grace_seconds === 0 ? null : later(at, grace_seconds * 1_000)
     const earlier_secrets_until = until === null ? null : renderInstant(until)

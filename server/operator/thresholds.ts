@@ -16,7 +16,8 @@ import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, usdField } from '#forms/fields.ts'
 import type { DeliveryConfig, OperatorDeps } from './deps.ts'
 import { findAccount, findOpenAccount } from './find-account.ts'
-import { inNoticeTurn, requireNoticesLeft } from './notice-rate.ts'
+import { inTurn } from './in-turn.ts'
+import { requireNoticesLeft } from './notice-rate.ts'
 import { emailField, readWebhookUrl } from './threshold-fields.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
@@ -89,7 +90,7 @@ export const setThreshold = mutation(
       ...(webhookUrl !== undefined && { webhookUrl }),
     }
     const offer = { secret, rotates: rotatesSecret }
-    const { after, hasNewSecret } = await inNoticeTurn(deps, async () => {
+    const { after, hasNewSecret } = await inTurn(deps, async () => {
       if (await tellsNow(deps, account, change)) await requireNoticesLeft(deps, account)
       return await store.thresholds.set(change, offer, act(account.name))
     })
@@ -141,7 +142,7 @@ export const testThreshold = mutation(
     if (channels.length === 0) throw noChannel(account, input.channel)
     const facts = await draftTest(deps, account, threshold)
     const tested = act(account.name, { event_id: facts.eventId, channels })
-    await inNoticeTurn(deps, async () => {
+    await inTurn(deps, async () => {
       await requireNoticesLeft(deps, account)
       await deps.store.notices.post(draftNotices(facts, channels), tested)
     })

@@ -185,6 +185,63 @@ describe('a person', () => {
     expect((await act(deps, 'keys.show', { key: 'mine' })).daily_spend_limit_usd).toBeNull()
   })
 
+  test('who was an owner can do nothing more as a member with a key that has no ceiling, and may end it', async () => {
+    const deps = await openFurnished()
+    const { actor, act: asOwner } = await anActor(deps, 'owner')
+    const { id: key } = await asOwner('keys.create', { name: 'unbounded' })
+    const asMember = performAs(deps, { ...actor, role: 'member' })
+    const refused = { code: 'invalid_request', details: { param: 'daily_spend_limit_usd' } }
+    await expect(asMember('keys.rotate', { key })).rejects.toMatchObject(refused)
+    await expect(asMember('limits.set', { keys: [key], rpm_limit: 9 })).rejects.toMatchObject(
+      refused,
+    )
+    await asMember('keys.edit', { key, disabled: true })
+    await expect(asMember('keys.edit', { key, disabled: false })).rejects.toMatchObject(refused)
+    await asMember('limits.set', { keys: [key], daily_spend_limit_usd: '5' })
+    await asMember('keys.edit', { key, disabled: false })
+    await asMember('keys.rotate', { key })
+    await asMember('keys.revoke', { key })
+  })
+
+  test('of two owners who take each other’s role at once, one stays', async () => {
+    const deps = await openFurnished()
+    const ann = await anActor(deps, 'owner')
+    await act(deps, 'accounts.create', { name: 'other' })
+    const { actor: bob } = await anActor(deps, 'owner', 'other')
+    const role = 'owner'
+    await act(deps, 'accounts.members.add', { email: bob.email, role })
+    const asBob = performAs(deps, { ...bob, accountId: ann.actor.accountId })
+    const done = await Promise.allSettled([
+      ann.act('accounts.members.set-role', { person: bob.email, role: 'viewer' }),
+      asBob('accounts.members.remove', { person: ann.actor.email }),
+    ])
+    expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(await act(deps, 'accounts.members.list', {})).toMatchObject([
+      { email: ann.actor.email, role: 'owner' },
+      { email: bob.email, role: 'viewer' },
+    ])
+  })
+
+  test('sees the requests of a key that has moved on, by its name too, as what their account has paid', async () => {
+    const deps = await openFurnished()
+    const { act: asOwner } = await anActor(deps, 'owner')
+    await act(deps, 'accounts.create', { name: 'next' })
+    const { id } = await act(deps, 'keys.create', { name: 'moving' })
+    const found = await deps.store.keys.find(id as never)
+    if (found === undefined) throw new Error('no key')
+    const entry = anActivity(aClaim(found, deps.clock.now()))
+    deps.store.activity.note(entry)
+    await act(deps, 'accounts.move-key', { key: id, to: 'next' })
+    for (const key of [id, 'moving'])
+      expect((await asOwner('activity.list', { key })).map((one) => one.id)).toEqual([
+        entry.generationId,
+      ])
+    await act(deps, 'keys.create', { name: 'never here', account: 'next' })
+    await expect(asOwner('activity.list', { key: 'never here' })).rejects.toMatchObject({
+      code: 'key_not_found',
+    })
+  })
+
   test('nobody changes their own role', async () => {
     const deps = await openFurnished()
     const { actor, act: asOwner } = await anActor(deps, 'owner')
