@@ -8,6 +8,8 @@ import { type Problem, readProblem } from './read-problem.ts'
 const TOO_LONG =
   /maximum context length is|context_length_exceeded|exceeds? the (?:model'?s )?(?:maximum )?context (?:length|window)|reduce the length of the messages/i
 
+const BAD_KEY = /^(?:incorrect|invalid) api key\b/i
+
 /** The failure for an error status. `text` is its body, as far as it was read. */
 export function fromErrorAnswer(
   status: number,
@@ -37,8 +39,9 @@ function toFailure(
   const message = scrub(problem.message ?? '')
   const providerCode = toProviderCode(kind, problem)
   const permanent = kind === 'overloaded' ? permanentOf(problem) : undefined
-  // OpenAI's images API answers 400 when the account has no credit left.
-  const actualKind = kind === 'rejected' && isQuotaCode(problem) ? 'unauthorized' : kind
+  // OpenAI's images API answers 400 when the account has no credit left, xAI for a key that it does not know.
+  const isOperators = isQuotaCode(problem) || BAD_KEY.test(problem.message ?? '')
+  const actualKind = kind === 'rejected' && isOperators ? 'unauthorized' : kind
   const details: FailureDetails = {
     ...(status !== undefined && { status }),
     ...(providerCode !== undefined && { providerCode }),

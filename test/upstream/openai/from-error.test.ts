@@ -232,3 +232,14 @@ test.each([
 ])('retry after %j', (headers, seconds) => {
   expect(readRetryAfter(new Headers(headers as Record<string, string>))).toBe(seconds)
 })
+
+test('a key that the provider does not know is the operator’s to mend, also where it answers 400', () => {
+  const xai = {
+    code: 'invalid-argument',
+    error:
+      'Incorrect API key provided: xa***ey. You can obtain an API key from https://console.x.ai.',
+  }
+  expect(read(400, xai).kind).toBe('unauthorized')
+  const told = { error: { message: 'the prompt says: invalid api key', code: 'bad_request' } }
+  expect(read(400, told).kind).toBe('rejected')
+})
