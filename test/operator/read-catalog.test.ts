@@ -40,6 +40,16 @@ describe("models.dev's api.json", () => {
     ])
   })
 
+  test('a cache that is read for nothing is none, unless the prompt is free too', async () => {
+    for (const [cost, read_as] of [
+      ['{"input":0.5,"output":1.5,"cache_read":0}', { input: '0.5', output: '1.5' }],
+      ['{"input":0,"output":0,"cache_read":0}', { input: '0', output: '0', cache_read: '0' }],
+    ] as const)
+      expect(await read(modelsDev(cost))).toMatchObject([{ usd_per_million: read_as }])
+    const [stated] = await read(modelsDev('{"input":0.5,"output":1.5,"cache_read":0}'))
+    expect(JSON.stringify(stated)).not.toContain('cache_read')
+  })
+
   test('has tiers by the size of the prompt, in the newer words or the older', async () => {
     const over = '"context_over_200k":{"input":4,"output":8,"cache_read":0.4}'
     const tiers =

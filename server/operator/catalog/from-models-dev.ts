@@ -109,14 +109,19 @@ const isKnown = (name: string): boolean =>
 
 function pricesOf(cost: Fields, path: DocumentPath): Readonly<Record<string, string>> {
   const stated = TOKEN_PRICES.filter((name) => cost[name] !== undefined && cost[name] !== null)
-  return Object.fromEntries(
+  const prices = Object.fromEntries(
     stated.map((name) => {
       const text = decimalOf(cost[name])
       if (text !== undefined && !text.startsWith('-')) return [name, text]
       throw new DocumentFault([...path, name], 'must be a price in dollars per million tokens')
     }),
   )
+  const { cache_read, ...others } = prices
+  // Zero stands for a model without a cache, whose prompts are not free.
+  return isFree(cache_read) && !isFree(prices['input']) ? others : prices
 }
+
+const isFree = (price: string | undefined): boolean => Number(price) === 0
 
 const OVER_200K = 200_000
 
