@@ -81,7 +81,10 @@ export function withExitCode(thrown: unknown, exitCode: ExitCode): unknown {
 }
 
 function codeOf({ code, status, details }: GatewayError): ExitCode {
-  if (code === 'store_unavailable') return isOfOtherSchema(details) ? EXIT.failed : EXIT.notRunning
+  if (code === 'store_unavailable') {
+    // No server is missing where the disk is full.
+    return isOfOtherSchema(details) || details.trouble === 'full' ? EXIT.failed : EXIT.notRunning
+  }
   if (code === 'route_not_found') return EXIT.failed
   if (status === 400) return EXIT.usage
   return status === 404 ? EXIT.notFound : EXIT.failed

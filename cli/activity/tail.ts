@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { noGateway, readLines } from '../gateway/operator-lines.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print } from '../terminal/output.ts'
+import { paint, print, toJson } from '../terminal/output.ts'
 import { isReaderGone } from '../terminal/streams.ts'
 import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 
@@ -40,7 +40,7 @@ export const mount: Mount = (activity) =>
 
 const toLine = (context: Context, record: TailRecord): string =>
   context.json
-    ? JSON.stringify(record)
+    ? toJson(record, 0)
     : context.quiet
       ? record.id
       : context.isTerminal

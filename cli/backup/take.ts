@@ -7,9 +7,11 @@ import { copyFile } from '#db/sqlite/files/copy.ts'
 import { type CopyFacts, examineCopy, readCopyHeader } from '#db/sqlite/files/examine-copy.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { denied, fileExists } from '../gateway/access.ts'
+import { fileFault } from '../file-fault.ts'
+import { denied, fileExists, isReadOnly } from '../gateway/access.ts'
 import { notInitialised } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -108,11 +110,19 @@ function copy(context: Context, source: string, file: string): void {
     copyFile(source, file, { answers: false })
   } catch (cause) {
     if (cause instanceof GatewayError) throw failed(cause.message, cause.details.hint ?? null)
-    throw cannotWrite(file, cause instanceof Error ? cause.message : String(cause))
+    if (isReadOnly(dirname(source))) throw onReadOnlyDisk(context, source)
+    throw cannotWrite(file, fileFault(cause))
   } finally {
     progress.done()
   }
 }
+
+/** What was not folded into the database yet is read by an index beside it. */
+const onReadOnlyDisk = ({ dataDir }: Context, source: string): CommandError =>
+  failed(
+    `cannot copy ${source}: its disk is read-only, and SQLite has to write beside it`,
+    `cp -a ${shellWord(dataDir)} /elsewhere, then gatewayctl backup --data-dir /elsewhere`,
+  )
 
 /** Checked first: SQLite's error does not say which of the two files it could not open. */
 function demandReadable({ dataDir }: Context, source: string): void {

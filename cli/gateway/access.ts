@@ -50,7 +50,7 @@ function nearestVisible(place: string): { readonly place: string; readonly uid: 
 }
 
 /** Whether the disk is read-only for every user. */
-function isReadOnly(directory: string): boolean {
+export function isReadOnly(directory: string): boolean {
   try {
     accessSync(directory, constants.W_OK)
     return false

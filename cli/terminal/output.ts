@@ -41,8 +41,15 @@ export const printNote = (context: Context, text: string): void => {
   writeError(context.isJsonLog ? noteLine(context.clock, note) : `${note}\n`)
 }
 
+/** JSON leaves these as they are, and a terminal obeys them. */
+const TERMINAL_CONTROL = /[\u007f-\u009f]/g
+
 /** As `--json` prints it. */
-export const toJson = (record: unknown): string => JSON.stringify(record, null, 2)
+export const toJson = (record: unknown, spaces = 2): string =>
+  JSON.stringify(record, null, spaces).replace(
+    TERMINAL_CONTROL,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  )
 
 export const printJson = (record: unknown): void => print(toJson(record))
 

@@ -32,7 +32,7 @@ export function writeLowBalance(body: string, account: string): Mail {
     ['Event', event.id],
   ] as const
   const meaning =
-    'When nothing is left, requests of its keys are refused with 402 insufficient_balance. To top up, run where the gateway runs:'
+    'When nothing is left, requests of its keys are refused with 402 insufficient_balance. The operator of this gateway tops it up, where it runs, with:'
   const rhythm =
     'While the balance stays below it, this notice is sent at most once a day. A top-up above the threshold resets that.'
 

@@ -2,9 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Context } from '#cli/context.ts'
 import { openContext } from '#cli/context.ts'
+import { exitCodeOf } from '#cli/exit.ts'
 import { clean } from '#cli/terminal/clean.ts'
-import { type Column, printList } from '#cli/terminal/output.ts'
+import { type Column, printList, toJson } from '#cli/terminal/output.ts'
 import { bytes, duration, relativeTime } from '#cli/terminal/relative-time.ts'
+import { unavailable } from '#db/sqlite/engine/disk.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { written } from './written.ts'
 
@@ -163,4 +165,14 @@ test('times and sizes read in passing', () => {
     '0s',
   ])
   expect([bytes(12), bytes(4_096), bytes(412_000_000)]).toEqual(['12 B', '4.1 kB', '412 MB'])
+})
+
+test('JSON has no control character that a terminal would obey, and is the same JSON', () => {
+  const record = { user: 'evil\u009b2J\u007f\u001b[2J' }
+  expect(toJson(record)).not.toMatch(/[\p{Cc}--\n]/v)
+  expect(JSON.parse(toJson(record))).toEqual(record)
+})
+
+test('a full disk is a failure, and no server that is missing', () => {
+  expect([exitCodeOf(unavailable('full')), exitCodeOf(unavailable('locked'))]).toEqual([1, 4])
 })
