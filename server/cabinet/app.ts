@@ -1,5 +1,6 @@
 /** The cabinet's requests: who asks, whether they may, and what answers. Every failure is a page that says what unblocks. */
 import { Hono } from 'hono'
+import type { Account } from '#domain/account.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { performAs } from '#operator/as-person.ts'
 import { mayDo, requireRole } from '#operator/roles.ts'
@@ -85,6 +86,9 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
       const linked = request.method === 'GET' ? linkPathOf(url) : null
       if (linked !== null) return goTo(linked)
       const { pathname } = url
+      if (request.method === 'GET' && pathname.startsWith('/cabinet/') && pathname.endsWith('/')) {
+        return goTo(pathname.slice(0, -1) + url.search)
+      }
       const isOurs = pathname === '/' || pathname === '/cabinet' || pathname.startsWith('/cabinet/')
       return isOurs ? await app.fetch(request, { address }) : null
     },
@@ -211,6 +215,15 @@ function isOwnPost({ headers }: Request, issuer: string): boolean {
 const usualOf = ({ accounts, session }: Guest) =>
   accounts.find(({ account }) => account.id === session.account) ?? accounts[0]
 
+/** Somebody opens a page: what they follow from it is of the same account. */
+const isOpened = ({ request }: Guest): boolean => request.method === 'GET' && !isByItself(request)
+
+async function choose(guest: Guest, { id }: Account): Promise<void> {
+  const { operator, session } = guest
+  if (usualOf(guest)?.account.id === id) return
+  await chooseAccount(operator.store.signin.artifacts, session, id)
+}
+
 /** The account that the address names, else the usual one. */
 const visiting =
   (house: House, route: Route, named: Readonly<Record<string, string>>): Answer =>
@@ -221,6 +234,7 @@ const visiting =
       asked === null
         ? usualOf(guest)
         : guest.accounts.find(({ account }) => account.name === asked || account.id === asked)
+    if (chosen !== undefined && isOpened(guest)) await choose(guest, chosen.account)
     if (chosen === undefined) {
       const isKnown = guest.accounts.length > 0
       if (!isKnown && (await invitationsOf(guest)).length > 0) return goTo(INVITATIONS)

@@ -1,8 +1,10 @@
 // What the screens tell: notices, ceilings, and the models that there are for an account and for a list.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { time } from '#cabinet/draw/parts.ts'
 import { draftEvent } from '#domain/event.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
-import { csrfOf, type House, openHouse } from './house.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+import { csrfOf, type House, openHouse, post } from './house.ts'
 
 let house: House
 
@@ -135,4 +137,112 @@ test('the signing secret of a webhook is shown on the page of its own account', 
   }
   expect(secrets).not.toContain('')
   expect(new Set(secrets).size).toBe(2)
+})
+
+test('an address may end in a slash', async () => {
+  const { browser } = await house.person('slash@example.org', 'owner')
+  for (const path of ['/cabinet/', '/cabinet/keys/?find=x', '/cabinet/models/demo/echo/'])
+    expect([path, (await browser.open(path)).status]).toEqual([path, 200])
+})
+
+test('what is followed from a link that names an account is of that account, also what a script asks for by itself', async () => {
+  await house.act('accounts.create', { name: 'linked' })
+  const email = 'link@example.org'
+  await house.act('accounts.members.add', { account: 'default', email, role: 'owner' })
+  await house.act('accounts.members.add', { account: 'linked', email, role: 'owner' })
+  await house.act('keys.create', { account: 'linked', name: 'of-linked' })
+  const browser = await house.signIn(email)
+  const lists = async () => (await browser.open('/cabinet/keys')).text.includes('of-linked')
+  expect(await lists()).toBe(false)
+  const headers = { accept: 'text/html', 'hx-trigger': 'requests' }
+  await browser.open('/cabinet/activity?account=linked', { headers })
+  expect(await lists()).toBe(false)
+  await browser.open('/cabinet/activity?account=linked')
+  expect(await lists()).toBe(true)
+})
+
+test('a key counts for a model if a request can be made with it, and only what speaks is tried', async () => {
+  await house.act('accounts.create', { name: 'solo' })
+  await house.act('keys.create', { account: 'solo', name: 'manager', kind: 'provisioning' })
+  const { id: key } = await house.act('keys.create', { account: 'solo', name: 'stopped' })
+  await house.act('keys.edit', { key, disabled: true })
+  const { browser } = await house.person('solo@example.org', 'owner', 'solo')
+  const echo = async () => (await browser.open('/cabinet/models/demo/echo')).text
+  expect(await echo()).toMatch(/<dt>Keys that may use it<\/dt><dd><span class="dim">none</)
+  await house.act('keys.edit', { key, disabled: false })
+  expect(await echo()).toMatch(/<dt>Keys that may use it<\/dt><dd>every key</)
+  const { text } = await browser.open('/cabinet/models/demo/image')
+  expect(text).not.toContain('name="prompt"')
+  expect(text).toContain('&quot;modalities&quot;: [&quot;image&quot;]')
+  expect(text.split('<details').length - 1).toBe(1)
+})
+
+test('a new key’s snippets name a model that it may use; one of the same name is told of', async () => {
+  const { browser } = await house.person('snips@example.org', 'owner')
+  const make = async (allowed_models: string) => {
+    const csrf = csrfOf(await browser.open('/cabinet/keys/new'))
+    const form = { csrf, name: 'snipped', allowed_models }
+    return (await post(browser, house.authUrl, '/cabinet/keys/new', form)).text
+  }
+  const first = await make('demo/lorem')
+  expect([first.includes('demo/lorem'), first.includes('demo/echo')]).toEqual([true, false])
+  expect(first).not.toContain('has this name too')
+  const second = await make('demo/image')
+  expect(second).toContain('provider/model')
+  expect(second).toContain('Another key has this name too.')
+})
+
+test('a form changes what was changed in it, and leaves what somebody else has changed meanwhile', async () => {
+  await house.act('accounts.create', { name: 'stale' })
+  const { id: key } = await house.act('keys.create', {
+    account: 'stale',
+    name: 'k',
+    daily_spend_limit_usd: '100',
+    allowed_models: ['demo/echo', 'demo/lorem'],
+  })
+  const { browser } = await house.person('stale@example.org', 'owner', 'stale')
+  /** As a browser sends all of the form, which ends the lines of a text in its own way. */
+  const filled = async (path: string, action: string) => {
+    const { text } = await browser.open(path)
+    const form = text.split(`action="${action}"`)[1]?.split('</form>')[0] ?? ''
+    const inputs = [...form.matchAll(/<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"/gs)]
+    const texts = [...form.matchAll(/<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)/gs)]
+    const fields = [...inputs, ...texts].map(([, name = '', value = '']) => [name, value] as const)
+    return Object.fromEntries(fields.map(([name, value]) => [name, value.replace(/\n/g, '\r\n')]))
+  }
+  const path = `/cabinet/keys/${key}`
+  const form = await filled(path, `${path}/limits`)
+  expect(form).toMatchObject({ daily_spend_limit_usd: '100.00' })
+  await house.act('limits.set', { keys: [key], daily_spend_limit_usd: '1', allowed_models: null })
+  await post(browser, house.authUrl, `${path}/limits`, { ...form, rpm_limit: '7' })
+  expect(await house.act('keys.show', { key })).toMatchObject({
+    rpm_limit: 7,
+    daily_spend_limit_usd: '1.00',
+    allowed_models: null,
+  })
+  // Shown again with what was wrong, it still knows what it was filled with.
+  const wrong = await post(browser, house.authUrl, `${path}/limits`, { ...form, rpm_limit: 'x' })
+  expect(wrong.text).toContain('name="was.daily_spend_limit_usd" value="100.00"')
+  const named = await filled(path, `${path}/edit`)
+  await house.act('keys.edit', { key, note: 'theirs' })
+  await post(browser, house.authUrl, `${path}/edit`, { ...named, name: 'renamed' })
+  expect(await house.act('keys.show', { key })).toMatchObject({ name: 'renamed', note: 'theirs' })
+  const told = await filled('/cabinet/balance', '/cabinet/balance/threshold')
+  await house.act('thresholds.set', { account: 'stale', email: 'new@example.org' })
+  await post(browser, house.authUrl, '/cabinet/balance/threshold', { ...told, below: '0' })
+  expect(await house.act('thresholds.show', { account: 'stale' })).toMatchObject({
+    threshold_usd: '0',
+    email: 'new@example.org',
+  })
+})
+
+test('a time of another year has its hour, and a closed account says that it is', async () => {
+  const clock = handClock('2027-01-01T00:00:30Z')
+  const drawn = String(time({ language: 'en', at: clock.now() }, '2026-12-31T23:59:50Z'))
+  expect(drawn).toContain('>31 Dec 2026, 23:59:50<')
+  await house.act('accounts.create', { name: 'ended' })
+  const { browser } = await house.person('ended@example.org', 'owner', 'ended')
+  expect((await browser.open('/cabinet')).text).not.toContain('This account is closed')
+  await house.act('accounts.close', { account: 'ended' })
+  expect((await browser.open('/cabinet')).text).toContain('This account is closed')
 })

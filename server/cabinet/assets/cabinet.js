@@ -81,8 +81,11 @@ const ask = async (form) => {
       return
     }
     const decoder = new TextDecoder()
-    for await (const part of answer.body)
-      place.textContent += decoder.decode(part, { stream: true })
+    // Not every browser iterates a body.
+    const reader = answer.body.getReader()
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      place.textContent += decoder.decode(part.value, { stream: true })
+    }
   } catch (thrown) {
     place.textContent += String(thrown)
   }

@@ -59,6 +59,7 @@ ${SCREENS.filter(({ isWhole }) => !isWhole || visit.role !== 'member').map(
 ${whoOf(visit)}
 </header>
 <main id="main" tabindex="-1"${sheet.live === undefined ? '' : html` data-live="${sheet.live}"`}>
+${visit.account.closedAt !== null && html`<p class="warning">${visit.words.closed}</p>`}
 ${sheet.content}
 ${sheet.rest && raw(REST_PLACE)}
 </main>

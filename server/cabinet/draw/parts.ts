@@ -66,9 +66,10 @@ function format(language: string, instant: Instant, at: Instant): string {
       timeZone: 'UTC',
       day: 'numeric',
       month: 'short',
-      ...(hasYear
-        ? { year: 'numeric' }
-        : { hour: '2-digit', minute: '2-digit', second: '2-digit' }),
+      ...(hasYear && { year: 'numeric' }),
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
     })
     FORMATS.set(name, formatter)
   }

@@ -17,7 +17,7 @@ import {
 } from '../draw/parts.ts'
 import { csvInPages } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
-import { readSince, readUntil } from './span.ts'
+import { isUnreadable, readSince, readUntil } from './span.ts'
 
 type Found = VerbRecord<'activity.search'>
 type Entry = Found['requests'][number]
@@ -113,6 +113,7 @@ function queryOf(visit: Visit): Query {
 }
 
 const emptyOf = ({ words: { activity: words }, url }: Visit, { searched_to }: Found): Html => {
+  if (isUnreadable(url.searchParams)) return html`<p class="empty">${words.noDay}</p>`
   if (searched_to !== null) return html`<p class="empty">${words.noneSoFar}</p>`
   return html`<p class="empty">${url.searchParams.size === 0 ? words.noneYet : words.none}</p>`
 }

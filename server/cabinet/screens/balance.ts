@@ -26,6 +26,7 @@ import { csvInPages, goTo } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { readDollars } from './dollars.ts'
 import { sentenceOf } from './failure.ts'
+import { isChanged, wereOf } from './were.ts'
 
 const PAGE = 30
 const KINDS = ['charge', 'top_up', 'adjust', 'refund'] as const
@@ -93,7 +94,7 @@ ${facts([
 ${changing(
   visit,
   '/cabinet/balance/threshold',
-  html`<input type="hidden" name="once" value="${newToken()}">
+  html`<input type="hidden" name="once" value="${newToken()}">${wereOf(visit, { below: threshold_usd ?? '', email: email ?? '', webhook: webhook_url ?? '' })}
 <div class="fields">
 ${field('below', words.balance.below, { value: filled('below', threshold_usd), attributes: html` inputmode="decimal" autocomplete="off"` })}
 ${field('email', words.balance.email, { value: filled('email', email), type: 'email', attributes: html` autocomplete="off"` })}
@@ -122,9 +123,9 @@ export const setThreshold: Act = async (visit, once) => {
     const address = await once.run(visit, async () => {
       const set = await act('thresholds.set', {
         account: account.id,
-        threshold_usd: readDollars(form.get('below')),
-        email: orNull(form.get('email')),
-        webhook_url: orNull(form.get('webhook')),
+        ...(isChanged(form, 'below') && { threshold_usd: readDollars(form.get('below')) }),
+        ...(isChanged(form, 'email') && { email: orNull(form.get('email')) }),
+        ...(isChanged(form, 'webhook') && { webhook_url: orNull(form.get('webhook')) }),
       })
       return revealed(visit, set.webhook_secret, once)
     })

@@ -1,5 +1,7 @@
 /** One key: what it has used of each limit, and what may be changed of it. */
 import { GatewayError } from '#domain/errors.ts'
+import { LIMITS } from '#domain/limits.ts'
+import { sees } from '#operator/actor.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'
@@ -20,6 +22,7 @@ import { hrefOf, type Visit } from '../visit.ts'
 import { sentenceOf } from './failure.ts'
 import { prefixOf, spent, stateOf, usedOf } from './keys.ts'
 import { drawLimits, drawMatches, type Filled, filledFrom, readLimits } from './limit-fields.ts'
+import { isChanged, wereOf } from './were.ts'
 
 type Key = VerbRecord<'keys.show'>
 
@@ -28,13 +31,26 @@ const find = ({ act, account, named }: Visit): Promise<Key> =>
 
 export const showKey: Show = async (visit) => drawKey(visit, await find(visit))
 
+const MAX_TWINS = 10
+
+/** Said where another that the person sees has the name too, and is no more than revoked. */
+export async function twinOf({ words, operator, account, actor }: Visit, key: Key): Promise<Html> {
+  const same = await operator.store.keys.search(key.name, MAX_TWINS, account.id)
+  const isTwin = same.some(
+    (one) =>
+      one.id !== key.id && one.name === key.name && one.revokedAt === null && sees(actor, one),
+  )
+  return isTwin ? html`<p class="warning">${words.keys.twin}</p>` : html``
+}
+
 interface Problem {
   readonly error: GatewayError
   readonly filled: Filled
 }
 
-function drawKey(visit: Visit, key: Key, problem?: Problem): Sheet {
+async function drawKey(visit: Visit, key: Key, problem?: Problem): Promise<Sheet> {
   const { words, url, role } = visit
+  const twin = await twinOf(visit, key)
   const isOpen = key.status !== 'revoked' && mayDo(role, 'limits.set')
   return {
     title: key.name,
@@ -42,7 +58,7 @@ function drawKey(visit: Visit, key: Key, problem?: Problem): Sheet {
     content: html`<p class="crumb"><a href="/cabinet/keys">${words.keys.title}</a></p>
 <div class="top"><h1><bdi>${key.name}</bdi></h1><a href="${hrefOf('/cabinet/activity', { key: key.id })}">${words.keys.requests}</a></div>
 ${url.searchParams.has('saved') && html`<p class="good" role="status">${words.keys.saved}</p>`}
-${sentBefore(visit)}
+${sentBefore(visit)}${twin}
 ${problem && html`<p class="problem" role="alert">${sentenceOf(visit, problem.error)}</p>`}
 ${factsOf(visit, key)}
 <h2>${words.keys.limits}</h2>
@@ -95,7 +111,7 @@ const limitsForm = (visit: Visit, key: Key, filled: Filled = filledFrom(key)): H
 ${changing(
   visit,
   pathOf(key, '/limits'),
-  html`${drawLimits(visit, filled)}
+  html`${wereOf(visit, Object.fromEntries(LIMITS.map(({ name }) => [name, filledFrom(key)(name)])))}${drawLimits(visit, filled)}
 <div class="acts"><button class="lead-button" type="submit">${words.keys.save}</button></div>`,
 )}`
 }
@@ -107,7 +123,7 @@ function actsOf(visit: Visit, key: Key): Html {
 ${changing(
   visit,
   pathOf(key, '/edit'),
-  html`<div class="fields">${field('name', words.keys.name, { value: key.name, attributes: html` required maxlength="128"` })}
+  html`${wereOf(visit, { name: key.name, note: key.note ?? '' })}<div class="fields">${field('name', words.keys.name, { value: key.name, attributes: html` required maxlength="128"` })}
 ${field('note', words.keys.note, { value: key.note ?? '', attributes: html` maxlength="1000"` })}</div>
 <div class="acts"><button type="submit">${words.keys.saveName}</button></div>`,
 )}
@@ -160,7 +176,7 @@ const changed =
     } catch (thrown) {
       if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
       const filled: Filled = (name) => visit.form.get(name) ?? filledFrom(key)(name)
-      return await onPage(visit, drawKey(visit, key, { error: thrown, filled }))
+      return await onPage(visit, await drawKey(visit, key, { error: thrown, filled }))
     }
   }
 
@@ -168,13 +184,13 @@ export const setLimits = changed(({ act, form, account }, { id }) =>
   act('limits.set', { ...readLimits(form), account: account.id, keys: [id] }),
 )
 
-export const editKey = changed(({ act, form, account }, { id, name }) => {
+export const editKey = changed(({ act, form, account }, { id }) => {
   const note = (form.get('note') ?? '').trim()
   return act('keys.edit', {
     account: account.id,
     key: id,
-    name: form.get('name') ?? name,
-    note: note === '' ? null : note,
+    ...(isChanged(form, 'name') && { name: form.get('name') ?? '' }),
+    ...(isChanged(form, 'note') && { note: note === '' ? null : note }),
   })
 })
 

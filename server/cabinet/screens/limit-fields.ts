@@ -6,6 +6,7 @@ import type { Show } from '../draw/on-page.ts'
 import { field, foreign } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'
 import { readDollars } from './dollars.ts'
+import { isChanged } from './were.ts'
 
 /** What a field is filled with. */
 export type Filled = (name: string) => string
@@ -38,9 +39,9 @@ ${drawMatches(visit, readMasks(filled(name)))}</div>`
 const readMasks = (text: string): readonly string[] | null =>
   text.trim() === '' ? null : text.trim().split(/[\s,]+/)
 
-/** As the verbs read them. A field that is not in the form is left as it is. */
+/** As the verbs read them. What is not in the form, or is not changed in it, is left as it is. */
 export function readLimits(form: URLSearchParams): Record<string, unknown> {
-  const read = LIMITS.filter(({ name }) => form.has(name)).map(({ name, unit }) => {
+  const read = LIMITS.filter(({ name }) => isChanged(form, name)).map(({ name, unit }) => {
     const text = (form.get(name) ?? '').trim()
     if (text === '') return [name, null]
     if (unit === 'masks') return [name, readMasks(text)]

@@ -26,10 +26,16 @@ type Model = VerbRecord<'models.list'>[number]
 type Key = VerbRecord<'keys.list'>[number]
 type Allowing = Pick<Key, 'id' | 'name' | 'allowed_models'>
 
+/** The keys that a request can be made with. */
+async function usable({ act, account }: Visit): Promise<readonly Allowing[]> {
+  const keys = await act('limits.show', { account: account.id })
+  return keys.filter(({ status, kind }) => status === 'active' && kind === 'ordinary')
+}
+
 export const showModels: Show = async (visit) => {
   const { words, act, account, url } = visit
   const find = url.searchParams.get('find') ?? ''
-  const keys = await act('limits.show', { account: account.id })
+  const keys = await usable(visit)
   const models = (await act('models.list', {})).filter(
     ({ id }) =>
       allows(account.limits.allowedModels, id) && id.toLowerCase().includes(find.toLowerCase()),
@@ -124,6 +130,10 @@ async function find(visit: Visit): Promise<Model> {
   throw new GatewayError('model_not_found', `there is no model "${model.id}"`)
 }
 
+/** Whether a prompt is answered with words. */
+const speaks = ({ kind, output_modalities }: Model): boolean =>
+  kind === 'generate' && output_modalities.includes('text')
+
 export const showModel: Show = async (visit) => drawModel(visit, null)
 
 interface Tried {
@@ -133,9 +143,9 @@ interface Tried {
 }
 
 async function drawModel(visit: Visit, tried: Tried | null): Promise<Sheet> {
-  const { words, act, account, role } = visit
+  const { words, role } = visit
   const model = await find(visit)
-  const allowing = await act('limits.show', { account: account.id })
+  const allowing = await usable(visit)
   const { price } = model
   return {
     title: model.id,
@@ -148,9 +158,9 @@ ${facts([
 ])}
 <h2>${words.models.prices}</h2>
 ${price === null ? html`<p class="problem">${words.models.unpriced}</p>` : pricesOf(visit, price)}
-${model.kind === 'generate' && mayDo(role, 'keys.create') && (await tryOf(visit, model, tried))}
+${speaks(model) && mayDo(role, 'keys.create') && (await tryOf(visit, model, tried))}
 <h2>${words.models.quickStart}</h2>
-${drawSnippets(visit, null, model.kind === 'generate' ? model.id : undefined)}`,
+${drawSnippets(visit, null, { model: model.kind === 'generate' ? model : undefined })}`,
   }
 }
 

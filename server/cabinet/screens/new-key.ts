@@ -1,5 +1,6 @@
 /** A new key: its form, and the page that shows its secret once. */
 import { GatewayError } from '#domain/errors.ts'
+import type { AllowList } from '#domain/key.ts'
 import { renderUsd } from '#domain/money.ts'
 import { allowanceOf } from '#operator/allowance.ts'
 import { type Html, html } from '#pages/html.ts'
@@ -9,6 +10,7 @@ import { newToken } from '../once.ts'
 import { goTo } from '../respond.ts'
 import type { Visit } from '../visit.ts'
 import { sentenceOf } from './failure.ts'
+import { twinOf } from './key.ts'
 import { drawLimits, readLimits } from './limit-fields.ts'
 import { drawSnippets } from './snippets.ts'
 
@@ -73,16 +75,17 @@ export const showSecret: Show = async (visit, once) => {
     ...(secret === null && { status: 410 }),
     content: html`<p class="crumb"><a href="/cabinet/keys">${words.keys.title}</a> / <a href="/cabinet/keys/${key.id}"><bdi>${key.name}</bdi></a></p>
 <h1>${words.keys.secretTitle(key.name)}</h1>
-${secret === null ? html`<p class="note">${words.keys.secretGone}</p>` : secretOf(visit, secret)}
+${secret === null ? html`<p class="note">${words.keys.secretGone}</p>` : secretOf(visit, secret, key.allowed_models)}
+${await twinOf(visit, key)}
 <div class="acts"><a class="button" href="/cabinet/keys/${key.id}">${words.keys.toKey}</a></div>`,
   }
 }
 
-const secretOf = (visit: Visit, secret: string): Html => {
+const secretOf = (visit: Visit, secret: string, masks: AllowList): Html => {
   const { keys: words } = visit.words
   return html`<p class="good" role="status">${words.secretOnce}</p>
 <div class="secret"><code id="secret">${secret}</code>
 <button type="button" data-copy="secret" data-copied="${words.copied}">${words.copy}</button></div>
 <h2>${words.snippets}</h2>
-${drawSnippets(visit, secret)}`
+${drawSnippets(visit, secret, { masks })}`
 }

@@ -73,6 +73,7 @@ function saidOf({ words, operator }: Visit, query: URLSearchParams): Html | null
     )
   }
   if (query.has('withdrawn')) return good(words.people.withdrawn)
+  if (query.has('allowed')) return good(words.people.allowed)
   if (query.has('changed')) return good(words.people.changed)
   return query.has('removed') ? good(words.people.removed) : null
 }
@@ -241,7 +242,7 @@ export const setRole = changed(async ({ act, form, account, named }) => {
 export const setAllowance = changed(async ({ act, form, account }) => {
   const member_daily_usd = readDollars(form.get('member_daily'))
   await act('accounts.edit', { account: account.id, member_daily_usd })
-  return '/cabinet/people?changed=1'
+  return '/cabinet/people?allowed=1'
 })
 
 export const showRemoval: Show = async (visit) => {

@@ -1,4 +1,7 @@
 /** What to paste into a terminal or a program, for each surface that there is. */
+import { type AllowList, allows } from '#domain/key.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'
 import type { Visit } from '../visit.ts'
 
@@ -7,10 +10,14 @@ interface Snippet {
   readonly text: string
 }
 
-/** `secret`: of a key that was just made; null: where it goes is shown. */
-export function drawSnippets(visit: Visit, secret: string | null, model = exampleOf(visit)): Html {
+/** `secret`: of a key that was just made, and may use some models; null: where it goes is shown. */
+export function drawSnippets(
+  visit: Visit,
+  secret: string | null,
+  { model, masks = null }: { readonly model?: Model | undefined; readonly masks?: AllowList },
+): Html {
   const { words } = visit
-  return html`${snippetsOf(visit, secret, model).map(
+  return html`${snippetsOf(visit, secret, { model, masks }).map(
     (
       { title, text },
       place,
@@ -20,19 +27,40 @@ export function drawSnippets(visit: Visit, secret: string | null, model = exampl
   )}`
 }
 
-/** One that a request can be tried with. */
-function exampleOf({ operator }: Visit): string {
-  const { models } = operator.store.catalogue.current()
-  const conversing = [...models.values()].filter(
-    ({ kind, prices }) => kind === 'generate' && prices.length > 0,
+type Model = Pick<VerbRecord<'models.show'>, 'id' | 'output_modalities'>
+
+/** One that the key can try. */
+function exampleOf(visit: Visit, masks: AllowList): string {
+  const speaking = allowedOf(visit, masks).find(
+    ({ kind, outputModalities }) => kind === 'generate' && outputModalities.includes('text'),
   )
-  return conversing[0]?.id ?? 'provider/model'
+  return speaking?.id ?? 'provider/model'
 }
 
-function snippetsOf({ operator }: Visit, secret: string | null, model: string): readonly Snippet[] {
+const allowedOf = ({ operator, account }: Visit, masks: AllowList): readonly ModelCard[] =>
+  [...operator.store.catalogue.current().models.values()].filter(
+    ({ id, prices }) =>
+      prices.length > 0 && allows(account.limits.allowedModels, id) && allows(masks, id),
+  )
+
+interface Of {
+  readonly model: Model | undefined
+  readonly masks: AllowList
+}
+
+/** Of a model that only draws, which the other ways do not say. */
+const drawing = (base: string, key: string, model: string): Snippet => ({
+  title: 'Shell',
+  text: `curl -sS ${base}/chat/completions${headersOf(key)} \\\n  -d '{"model": "${model}", "modalities": ["image"], "messages": [{"role": "user", "content": "a red fox"}]}'`,
+})
+
+function snippetsOf(visit: Visit, secret: string | null, of: Of): readonly Snippet[] {
+  const { operator } = visit
+  const model = of.model?.id ?? exampleOf(visit, of.masks)
   const base = operator.live?.baseUrl ?? ''
   const root = base.replace(/\/v1$/, '')
   const key = secret ?? 'if-…'
+  if (of.model?.output_modalities.includes('text') === false) return [drawing(base, key, model)]
   return [
     {
       title: 'Shell',
@@ -54,7 +82,7 @@ function snippetsOf({ operator }: Visit, secret: string | null, model: string): 
       title: 'Responses',
       text: `curl -sS ${base}/responses${headersOf(key)} \\\n  -d '{"model": "${model}", "input": "hi"}'`,
     },
-    ...embeddings(operator, base, key),
+    ...embeddings(allowedOf(visit, of.masks), base, key),
   ]
 }
 
@@ -65,9 +93,8 @@ const headersOf = (key: string): string =>
     .join('')
 
 /** Where there is a model that embeds. */
-function embeddings(operator: Visit['operator'], base: string, key: string): readonly Snippet[] {
-  const { models } = operator.store.catalogue.current()
-  const model = [...models.values()].find(({ kind }) => kind === 'embed')
+function embeddings(models: readonly ModelCard[], base: string, key: string): readonly Snippet[] {
+  const model = models.find(({ kind }) => kind === 'embed')
   if (model === undefined) return []
   return [
     {

@@ -3,7 +3,9 @@ import {
   type Day,
   dayOf,
   dayStart,
+  later,
   monthStart,
+  nextDay,
   readDay,
   readInstant,
   renderDay,
@@ -18,7 +20,7 @@ import type { Show } from '../draw/on-page.ts'
 import { choice, count, field, figures, foreign, rub, table, usd } from '../draw/parts.ts'
 import { csvLine, fileOf } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
-import { readSince, readUntil } from './span.ts'
+import { isUnreadable, readSince, readUntil } from './span.ts'
 
 type Report = VerbRecord<'usage.report'>
 type Row = Report['rows'][number]
@@ -38,19 +40,19 @@ interface Asked {
   readonly until: string
 }
 
-/** The period by its name, or by its days. */
+/** The period by its name, up to today or to the day that is stated; or by its days. */
 function readAsked({ url, at }: Visit): Asked {
   const query = url.searchParams
   const by = DIMENSIONS.find((name) => name === query.get('by')) ?? 'key'
-  const tomorrow = renderInstant(dayStart((dayOf(at) + 1) as Day))
+  const tomorrow = renderInstant(dayStart(nextDay(dayOf(at))))
   const since = readSince(query.get('since'))
-  if (since !== null) {
-    return { by, period: '', since, until: readUntil(query.get('until')) ?? tomorrow }
-  }
+  const until = readUntil(query.get('until')) ?? tomorrow
+  if (since !== null) return { by, period: '', since, until }
   const period = query.get('period') ?? '30'
   const days = ['7', '90'].includes(period) ? Number(period) : 30
-  const first = period === 'month' ? monthStart(dayOf(at)) : dayOf(at) - days + 1
-  return { by, period, since: renderInstant(dayStart(first as Day)), until: tomorrow }
+  const last = Math.min(dayOf(later(readInstant(until) ?? at, -1)), dayOf(at)) as Day
+  const first = period === 'month' ? monthStart(last) : last - days + 1
+  return { by, period, since: renderInstant(dayStart(first as Day)), until }
 }
 
 const report = (
@@ -63,11 +65,16 @@ const report = (
 export const showSpend: Show = async (visit) => {
   const { words } = visit
   const asked = readAsked(visit)
+  const head = html`<div class="top"><h1>${words.spend.title}</h1>
+<a href="${hrefOf('/cabinet/spend.csv', Object.fromEntries(visit.url.searchParams))}" hx-boost="false">${words.activity.csv}</a></div>
+${filtersOf(visit, asked)}`
+  if (isUnreadable(visit.url.searchParams)) {
+    const content = html`${head}<p class="empty">${words.activity.noDay}</p>`
+    return { title: words.spend.title, content }
+  }
   return {
     title: words.spend.title,
-    content: html`<div class="top"><h1>${words.spend.title}</h1>
-<a href="${hrefOf('/cabinet/spend.csv', Object.fromEntries(visit.url.searchParams))}" hx-boost="false">${words.activity.csv}</a></div>
-${filtersOf(visit, asked)}`,
+    content: head,
     rest: () => drawSpend(visit, asked),
     meanwhile: () => drawDays(visit, asked),
   }
@@ -269,7 +276,6 @@ function linkOf(visit: Visit, by: Dimension, row: Row): Html {
 
 export const spendFile: Show = async (visit) => {
   const asked = readAsked(visit)
-  const all = await report(visit, asked)
   const head = [
     asked.by,
     'requests',
@@ -279,7 +285,10 @@ export const spendFile: Show = async (visit) => {
     'cost_usd',
     'cost_rub',
   ]
-  const lines = withOthers(visit, all).map((row) =>
+  const rows = isUnreadable(visit.url.searchParams)
+    ? []
+    : withOthers(visit, await report(visit, asked))
+  const lines = rows.map((row) =>
     csvLine([
       nameOf(visit, asked.by, row),
       row.requests,

@@ -67,6 +67,8 @@ export const ENGLISH = {
     `As a ${role.toLowerCase()} you cannot do this. ${who} can.`,
   askOwner: 'An owner of the account',
   sentBefore: 'This form was sent before, and does nothing twice. What it did is shown below.',
+  closed:
+    'This account is closed: its books stay, and nothing can be changed or requested any more.',
   codes: ENGLISH_CODES,
   /** What a field of a form takes, said where it holds something else; null: the verb's own words follow the field's label. */
   takes: {
@@ -240,6 +242,7 @@ export const ENGLISH = {
     secretTitle: (name: string) => `The secret of ${name}`,
     secretOnce: 'It is shown this once, and stored nowhere. Copy it now.',
     secretGone: 'This secret was shown already. If nobody has it, rotate the key to get another.',
+    twin: 'Another key has this name too. See the requests of each by the link on its page.',
     copy: 'Copy',
     copied: 'Copied',
     snippets: 'Ready to paste',
@@ -264,6 +267,7 @@ export const ENGLISH = {
     since: 'Since',
     until: 'Until',
     dateHint: 'YYYY-MM-DD',
+    noDay: 'Since and until take a day as YYYY-MM-DD: nothing matches another word.',
     any: 'any',
     failed: '4xx and 5xx',
     filter: 'Filter',
@@ -495,11 +499,13 @@ export const ENGLISH = {
     withdrawn: 'Withdrawn. It cannot be accepted any more.',
     noSignup: 'Only the operator can add this address: it may not sign up here by itself.',
     changed: 'Changed. It holds from their next request.',
+    allowed:
+      'Saved. It holds for keys that members make or change from now on; those that there are keep their ceilings.',
     removed: 'Removed. It holds from their next request; their keys stay.',
     memberKeys: 'Keys of members',
     memberDaily: 'Dollars a day, each',
     memberDailyHint:
-      'What each key of a member may spend in a day at most. An owner’s keys have no such bound.',
+      'The highest daily ceiling that a member can give a key. Keys that there are keep theirs, and an owner’s have no such bound.',
     save: 'Save',
   },
   you: {
