@@ -222,7 +222,7 @@ async function openOwn(
   try {
     const { initialise } = await import('#operator/init.ts')
     // A container starts with an empty volume and without `init`; the operator creates a first key later.
-    const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
+    const deps = await toOperatorDeps(context, store, ownDirectoryOf(context))
     await perform(initialise, deps, { first_key: false })
     const { markCatalogued } = await import('#operator/catalog.ts')
     await markCatalogued(deps)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { OpenAdmission } from '#domain/admission.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
-import { watchNodes } from '#server/watch-nodes.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
@@ -111,19 +110,25 @@ async function openDirectory(
   }
 }
 
-/** What the operator's verbs need, around a store that this command opened itself. */
-export const toOperatorDeps = (
+/** What the operator's verbs need, around a store that this command opened itself. Only one of several nodes loads who watches them. */
+export const toOperatorDeps = async (
   context: Context,
   store: GatewayStore,
   dataDir: string | null,
-): OperatorDeps => ({
+): Promise<OperatorDeps> => ({
   store,
   clock: context.clock,
   version: VERSION,
   dataDir,
   live: null,
   watch:
-    store.nodes && watchNodes({ ...store, nodes: store.nodes, clock: context.clock, here: null }),
+    store.nodes &&
+    (await import('#server/watch-nodes.ts')).watchNodes({
+      ...store,
+      nodes: store.nodes,
+      clock: context.clock,
+      here: null,
+    }),
   // Getters, because few verbs need them and both read a file.
   get who() {
     return operatorName(context.env)

@@ -64,7 +64,7 @@ async function askStore(context: Context, path: string, notRunning: CommandError
     import('#operator/app.ts'),
   ])
   const store = await openStoreOf(context, { create: false, upgrade: false, withMasterKey: false })
-  const deps = toOperatorDeps(context, store, null)
+  const deps = await toOperatorDeps(context, store, null)
   const response = await operatorApp(deps, () => {}).request(path)
   if (response.ok && deps.watch && !isServed(deps.watch)) {
     await store.close()

@@ -251,7 +251,7 @@ async function inProcess(
       import('#operator/verb.ts'),
       import('#operator/verbs.ts'),
     ])
-    const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
+    const deps = await toOperatorDeps(context, store, ownDirectoryOf(context))
     if (none !== null || calls.some(({ name }) => WATCHING.has(name))) await deps.watch?.look()
     if (none !== null && deps.watch && !isServed(deps.watch)) throw none
     const answers: Answer[] = []

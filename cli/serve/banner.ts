@@ -72,7 +72,7 @@ export async function showDemoBanner(
   isPretty: boolean,
 ): Promise<void> {
   const { baseUrl, authUrl } = addresses
-  const { key, models } = await perform(initialise, toOperatorDeps(context, store, null), {
+  const { key, models } = await perform(initialise, await toOperatorDeps(context, store, null), {
     key_name: 'demo',
     demo_credit_usd: DEMO_CREDIT_USD,
     rpm_limit: DEMO_RPM,
@@ -122,7 +122,7 @@ const DEMO_OWNER = 'you@example.org'
 const addOwner = async (context: Context, store: GatewayStore): Promise<void> => {
   const { addMember } = await import('#operator/members.ts')
   const owner = { email: DEMO_OWNER, role: 'owner' }
-  await perform(addMember, toOperatorDeps(context, store, null), owner)
+  await perform(addMember, await toOperatorDeps(context, store, null), owner)
 }
 
 const DEMO_REDIRECT = 'http://localhost:3000/callback'
@@ -139,7 +139,7 @@ function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket
 async function makeClient(context: Context, store: GatewayStore) {
   const { createClient } = await import('#operator/clients.ts')
   const client = { name: 'Demo', redirect_uris: [DEMO_REDIRECT] }
-  const deps = toOperatorDeps(context, store, null)
+  const deps = await toOperatorDeps(context, store, null)
   const { client_id, client_secret, redirect_uris } = await perform(createClient, deps, client)
   return { client_id, client_secret, redirect_uris }
 }

@@ -21,7 +21,7 @@ export async function startDemoTraffic(
   baseUrl: string,
   stopped: Promise<unknown>,
 ): Promise<void> {
-  const { key } = await perform(createKey, toOperatorDeps(context, store, null), {
+  const { key } = await perform(createKey, await toOperatorDeps(context, store, null), {
     name: 'demo-traffic',
     note: 'made-up requests of this demo',
     rpm_limit: 10,
