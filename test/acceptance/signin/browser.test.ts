@@ -31,8 +31,7 @@ const LONG_NAME =
 const SCREENS = ([390, 1280] as const).flatMap((width) =>
   (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
 )
-// The smaller tier looks at the same pages without the provider behind them (test/signin/pages/browser.test.ts).
-describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
+describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   let setup: SigninGateway
   let browser: Browser
   let client: RegisteredClient
@@ -96,7 +95,8 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
     look,
   })
 
-  test.each(['en', 'ru'])(
+  // The smaller tier looks at a view of every page, by test/signin/pages.
+  test.runIf(FULL).each(['en', 'ru'])(
     'no page has an accessibility violation, in any view: %s',
     async (language) => {
       const { context, page } = await visit(language)
@@ -119,7 +119,7 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
     240_000,
   )
 
-  test('signing in needs only a keyboard', async () => {
+  test.runIf(FULL)('signing in needs only a keyboard', async () => {
     const { page } = await visit('en')
     const email = 'keys@example.org'
     await start(walkOf(page, email, async () => {}))
@@ -147,7 +147,7 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
     await isHome
   }
 
-  test('an address in any script may be typed', async () => {
+  test.runIf(FULL)('an address in any script may be typed', async () => {
     const { page } = await visit('en')
     const email = 'пётр@example.org'
     await start(walkOf(page, email, async () => {}))
@@ -156,22 +156,25 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
     await signInAs(page, email)
   })
 
-  test('a sign-out that another site posts asks for confirmation, and ends nothing by itself', async () => {
-    const { page } = await visit('en')
-    const email = 'posted@example.org'
-    await start(walkOf(page, email, async () => {}))
-    await signInAs(page, email)
-    // Under another host name this machine is another site, whose forms send no cookie.
-    await page.goto(`http://localhost:${home.port}/form`)
-    await page.locator('button').click()
-    await page.waitForSelector('form[action$="/confirm"] button:not([name])')
-    expect(await page.textContent('main')).toContain(email)
-    await page.locator('button:not([name])').click()
-    await page.waitForURL('**/oauth/logout/success*')
-    expect(await page.textContent('h1')).toBe('You are still signed in')
-  })
+  test.runIf(FULL)(
+    'a sign-out that another site posts asks for confirmation, and ends nothing by itself',
+    async () => {
+      const { page } = await visit('en')
+      const email = 'posted@example.org'
+      await start(walkOf(page, email, async () => {}))
+      await signInAs(page, email)
+      // Under another host name this machine is another site, whose forms send no cookie.
+      await page.goto(`http://localhost:${home.port}/form`)
+      await page.locator('button').click()
+      await page.waitForSelector('form[action$="/confirm"] button:not([name])')
+      expect(await page.textContent('main')).toContain(email)
+      await page.locator('button:not([name])').click()
+      await page.waitForURL('**/oauth/logout/success*')
+      expect(await page.textContent('h1')).toBe('You are still signed in')
+    },
+  )
 
-  test('neither Back nor a reload submits a form again', async () => {
+  test.runIf(FULL)('neither Back nor a reload submits a form again', async () => {
     const { page } = await visit('en')
     const email = 'back@example.org'
     const posts: string[] = []
@@ -206,7 +209,8 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
     expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(2)
   })
 
-  test.each([true, false])(
+  // What the provider answers to a form is seen here alone, in the smaller tier too.
+  test.each(FULL ? [true, false] : [true])(
     'an application may redirect to another origin: after a code, consent, another person, a sign-out; scripts: %s',
     async (javaScriptEnabled) => {
       const { page } = await visit('en', { javaScriptEnabled })
@@ -289,7 +293,7 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
     const submitting = (pages: readonly Readonly<Record<string, string>>[]) =>
       pages.findLast((headers) => headers['content-security-policy']?.includes('script-src'))
 
-    test('posts a code, or an error, to a client that uses form_post', async () => {
+    test.runIf(FULL)('posts a code, or an error, to a client that uses form_post', async () => {
       const { page } = await visit('en')
       const { pages, errors } = watch(page)
       const walk = walkOf(page, 'form@example.org', silently)
@@ -310,22 +314,25 @@ describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
       expect(other.errors.filter((text) => !text.includes('status of 400'))).toEqual([])
     })
 
-    test("signs out a browser in which nobody is signed in, and goes to the client's address", async () => {
-      const { page } = await visit('en')
-      const { pages, errors } = watch(page)
-      const after = `http://127.0.0.1:${home.port}/bye`
-      const query = new URLSearchParams({
-        client_id: client.client_id,
-        post_logout_redirect_uri: after,
-      })
-      const isThere = page.waitForURL(after)
-      await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
-      await isThere
-      expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(after).origin)))
-      expect(errors).toEqual([])
-    })
+    test.runIf(FULL)(
+      "signs out a browser in which nobody is signed in, and goes to the client's address",
+      async () => {
+        const { page } = await visit('en')
+        const { pages, errors } = watch(page)
+        const after = `http://127.0.0.1:${home.port}/bye`
+        const query = new URLSearchParams({
+          client_id: client.client_id,
+          post_logout_redirect_uri: after,
+        })
+        const isThere = page.waitForURL(after)
+        await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
+        await isThere
+        expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(after).origin)))
+        expect(errors).toEqual([])
+      },
+    )
 
-    test('continues to the client after another person has signed in', async () => {
+    test.runIf(FULL)('continues to the client after another person has signed in', async () => {
       const { page } = await visit('en')
       await signIn(walkOf(page, 'first@example.org', silently), {})
       const { pages, errors } = watch(page)
