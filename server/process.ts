@@ -103,7 +103,7 @@ function startProcessObserver(
   return startObserver({
     clock,
     version,
-    log: (line) => tell('line', JSON.stringify(line)),
+    log: (line) => tell('line', line),
     telemetry: { metrics: null, traces },
     logFault: (cause) => tell('fault', cause instanceof Error ? cause : String(cause)),
   })

@@ -65,8 +65,7 @@ export interface ProcessVerbs {
 
 /** What a process tells its parent, by name. */
 export interface ParentVerbs {
-  /** A line of the request log, as JSON: a clone of its fields costs more. */
-  line(text: string): void
+  line(line: RequestLine): void
   fault(cause: unknown): void
 }
 
@@ -154,7 +153,7 @@ class Processes implements Serving, Host {
   ): (method: string, args: readonly unknown[]) => unknown {
     const child: Child = { link, report: NOTHING }
     const told: ParentVerbs = {
-      line: (text) => this.options.log?.(JSON.parse(text) as RequestLine),
+      line: (line) => this.options.log?.(line),
       fault: this.given.logFault,
     }
     if (isMoved) {

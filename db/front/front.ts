@@ -1,8 +1,9 @@
 /** The front: the ports of a store that another process keeps, for a process that serves requests. */
 import type { Catalogue } from '#domain/catalogue.ts'
-import type { ApiKey, Keys } from '#domain/key.ts'
+import type { Keys } from '#domain/key.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { Lease, type LeaseEnd, type Shape } from './lease.ts'
+import type { Found } from './packed.ts'
 import { hearCatalogue, type ToldCatalogue } from './told-catalogue.ts'
 
 /** What answers nothing. */
@@ -47,9 +48,6 @@ export async function openFront(
     link,
   }
 }
-
-/** What the keeper answers to `keys.found`: which version of a key it is, and the key unless that version is known. */
-export type Found = readonly [version: number, key?: ApiKey]
 
 const MAX_KNOWN_KEYS = 20_000
 

@@ -6,9 +6,9 @@ import { type EpochId, newEpochId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import type { Found } from './front.ts'
 import { JOIN, LEAVE, type Opened, type Shape } from './lease.ts'
 import { Link, type LinkEnd, linkSocket } from './link.ts'
+import type { Found } from './packed.ts'
 import { tellCatalogue } from './told-catalogue.ts'
 
 export interface KeeperOptions {

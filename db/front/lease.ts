@@ -17,7 +17,7 @@ export const JOIN = 'join'
 export const LEAVE = 'leave'
 
 /** Of what crosses between a process and its keeper. Where a release changes that, it cannot take over from the one before. */
-export const FRONT_VERSION = 1
+export const FRONT_VERSION = 2
 
 export interface LeaseEnd extends Pick<LinkEnd, 'answer' | 'learn'> {
   /** Of this process. */

@@ -1,19 +1,8 @@
-/**
- * Calls between two processes over one socket, in both directions. What one turn of the event loop asks and answers leaves as one
- * frame: its length in four bytes, then a structured clone, so that whatever a port takes and answers passes as it is.
- */
-import { deserialize, serialize } from 'bun:jsc'
+/** Calls between two processes over one socket, in both directions. What one turn of the event loop asks and answers is one frame. */
 import type { Socket } from 'bun'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { TransientMap } from '#runtime/short-lived.ts'
-
-/** `keys.find`, and what it is called with; 0 is the id of a call that nobody waits for. */
-type Call = readonly [id: number, method: string, args: readonly unknown[]]
-type Answer = readonly [id: number, value: unknown, failure?: Failure]
-type Frame = readonly [calls: readonly Call[], answers: readonly Answer[], news: unknown]
-
-/** A `GatewayError` without what caused it. */
-type Failure = Pick<GatewayError, 'code' | 'message'> & { readonly details: object }
+import { type Answer, Arriving, type Call, type Failure, type Frame, toBytes } from './frame.ts'
 
 export interface LinkEnd {
   /** Answers a call of the other side. What it throws is thrown there, without its cause. */
@@ -26,8 +15,6 @@ export interface LinkEnd {
   closed(): void
 }
 
-const LENGTH_BYTES = 4
-
 /** One side of a connection. */
 export class Link {
   private readonly end: LinkEnd
@@ -39,10 +26,7 @@ export class Link {
   private readonly waiting = new TransientMap<number, PromiseWithResolvers<unknown>>()
   /** What the socket did not take yet. */
   private unsent: Buffer[] = []
-  private received: Buffer[] = []
-  private receivedBytes = 0
-  /** With that many the next frame can be read, or its length. */
-  private neededBytes = LENGTH_BYTES
+  private readonly arriving = new Arriving()
   private isClosed = false
   private quieted: PromiseWithResolvers<void> | null = null
 
@@ -81,9 +65,9 @@ export class Link {
 
   /** Bytes have arrived, of a frame or of several. */
   take(bytes: Buffer): void {
-    this.received.push(bytes)
-    this.receivedBytes += bytes.length
-    for (let frame = this.cutFrame(); frame !== null; frame = this.cutFrame()) this.read(frame)
+    const { arriving } = this
+    arriving.take(bytes)
+    for (let frame = arriving.next(); frame !== null; frame = arriving.next()) this.read(frame)
   }
 
   /** The socket takes bytes again. */
@@ -133,7 +117,8 @@ export class Link {
       return toBytes([calls, answers, news])
     } catch (thrown) {
       for (const [id] of calls) this.waiting.take(id)?.reject(thrown)
-      const failed = answers.map(([id]): Answer => [id, undefined, toFailure(thrown)])
+      const failure = toFailure(thrown)
+      const failed = answers.map(([id, , , method]): Answer => [id, undefined, failure, method])
       return toBytes([[], failed, news])
     }
   }
@@ -145,23 +130,6 @@ export class Link {
     }
     const sent = Math.max(0, this.socket?.write(bytes) ?? 0)
     if (sent < bytes.length) this.unsent.push(bytes.subarray(sent))
-  }
-
-  /** The next frame that is here whole; null where there is none. */
-  private cutFrame(): Frame | null {
-    if (this.receivedBytes < this.neededBytes) return null
-    const all = Buffer.concat(this.received)
-    this.neededBytes = LENGTH_BYTES + all.readUInt32LE()
-    if (all.length < this.neededBytes) {
-      this.received = [all]
-      return null
-    }
-    const frame = deserialize(all.subarray(LENGTH_BYTES, this.neededBytes)) as Frame
-    const rest = all.subarray(this.neededBytes)
-    this.received = rest.length === 0 ? [] : [rest]
-    this.receivedBytes = rest.length
-    this.neededBytes = LENGTH_BYTES
-    return frame
   }
 
   private read([calls, answers, news]: Frame): void {
@@ -177,10 +145,10 @@ export class Link {
 
   private run([id, method, args]: Call): void {
     const say = (value: unknown): void => {
-      if (id !== 0) this.reply([id, value])
+      if (id !== 0) this.reply([id, value, undefined, method])
     }
     const fail = (thrown: unknown): void => {
-      if (id !== 0) this.reply([id, undefined, toFailure(thrown)])
+      if (id !== 0) this.reply([id, undefined, toFailure(thrown), method])
     }
     try {
       const answered = this.end.answer(method, args)
@@ -195,13 +163,6 @@ export class Link {
     this.answers.push(answer)
     this.schedule()
   }
-}
-
-function toBytes(frame: Frame): Buffer {
-  const body = serialize(frame, { binaryType: 'nodebuffer' })
-  const head = Buffer.allocUnsafe(LENGTH_BYTES)
-  head.writeUInt32LE(body.length)
-  return Buffer.concat([head, body])
 }
 
 function toFailure(thrown: unknown): Failure {
