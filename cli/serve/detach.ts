@@ -18,6 +18,6 @@ export async function detach(context: Context): Promise<void> {
     if (status?.pid === server.pid) return
     await Bun.sleep(LOOK_MS)
   }
-  if (server.exitCode !== null) endWith(server.exitCode as ExitCode)
+  if (server.exitCode !== null) return endWith(server.exitCode as ExitCode)
   throw new CommandError('ended', EXIT.failed, `the server was ended by ${server.signalCode}`)
 }
