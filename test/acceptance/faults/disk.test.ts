@@ -1,4 +1,5 @@
 /** A real disk that is full, nearly full, or read-only: requests are refused before anything is bought, and the gateway recovers. */
+import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
@@ -8,6 +9,7 @@ import {
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
 import { CHARGE_NANOS, type CountedProvider, HELLO, startProvider } from './provider.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
@@ -149,7 +151,7 @@ test.skipIf(!canMount)(
     expect((await ask()).status).toBe(200)
     expect(await gateway.stop()).toBe(0)
     disk.fill(0)
-    await expectNoStart(4, 'disk is full')
+    await expectNoStart(1, 'disk is full')
     disk.free()
     gateway = await startAppliance(disk.cli)
     expect((await ask()).status).toBe(200)
@@ -166,6 +168,10 @@ test.skipIf(!canMount)(
     expect(await gateway.stop()).toBe(0)
     disk.remount('ro')
     await expectNoStart(1, 'disk is read-only')
+    expect(disk.cli.run(['backup', join(tempDirectory(), 'copy.db')])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot copy .*gateway\.db: its disk is read-only/),
+    })
     disk.remount('rw')
     gateway = await startAppliance(disk.cli)
     expect((await ask()).status).toBe(200)
