@@ -93,6 +93,7 @@ export const mount: Mount = (root) =>
         // Whoever asks for JSON collects standard error as well.
         const isJsonLog = flags.log === 'json'
         const logged = { ...context, isJsonLog }
+        if (flags.detach && flags.demo) throw ofDemo()
         if (flags.detach) return await detach(context)
         openServerOutput(logged, flags)
         await run(logged, flags).catch((thrown) => {
@@ -105,6 +106,12 @@ export const mount: Mount = (root) =>
         process.exit()
       }),
     )
+
+const ofDemo = (): CommandError =>
+  usageError(
+    'a demo tells its key and its address here, and is not detached',
+    'gatewayctl serve --demo &',
+  )
 
 /** How long the last lines wait for their reader. */
 const LAST_LINES_MS = 1_000
@@ -272,7 +279,7 @@ async function serve(
 ): Promise<Turn | null> {
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
-  const stopping = listenForSignals()
+  const stopping = turn.stopping ?? listenForSignals()
   // Before any client can connect.
   await startFetch()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
@@ -322,7 +329,7 @@ async function serve(
   await tellOfTurn(context, turn, crew)
   const heir = await Promise.race([stopping.asked, ...(crew ? [crew.succession] : [])])
   if (heir) {
-    const next = await handOver(context, heir, { gateway, crew, store }, stopping.asked)
+    const next = await handOver(context, heir, { gateway, crew, store }, stopping)
     log.flush()
     return next
   }

@@ -199,7 +199,8 @@ export class Crew {
     rmSync(this.given.unix, { force: true })
   }
 
-  private kill(): void {
+  /** Those that have not left for an heir. */
+  kill(): void {
     for (const child of this.own.values()) child.kill('SIGKILL')
   }
 

@@ -1,6 +1,7 @@
 /** Serves by several processes, which listen on one port and share the store of this one: the parent's side. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import type { EpochId, GenerationId, KeyId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
@@ -137,10 +138,10 @@ class Processes implements Serving, Host {
   /** Resolves once all listen. @throws where one cannot */
   async start(): Promise<void> {
     try {
-      if (!(await within(this.listening.promise, START_MS))) {
-        throw new Error(`its processes do not listen within ${START_MS / 1_000} s`)
-      }
+      if (!(await within(this.listening.promise, START_MS))) throw notStarted()
     } catch (cause) {
+      // One that is stuck is not waited for.
+      this.given.crew.kill()
       await this.close()
       throw cause
     }
@@ -295,6 +296,11 @@ class Processes implements Serving, Host {
     await this.given.crew.close()
   }
 }
+
+const notStarted = (): GatewayError =>
+  new GatewayError('internal_error', `its processes do not listen within ${START_MS / 1_000} s`, {
+    hint: 'its log tells why where one has ended; a machine that is overloaded may need fewer: --processes 2',
+  })
 
 const portOf = (url: string): number => Number(new URL(url).port || 80)
 

@@ -25,6 +25,8 @@ export interface Urls {
 /** What a gateway tells one that is to take over from it. */
 export interface Facts {
   readonly pid: number
+  /** Of its user; undefined where it is of a release that does not tell. */
+  readonly uid?: number | undefined
   readonly version: string
   readonly front: number
   readonly schema: number
@@ -41,6 +43,7 @@ export const tellFacts = (
   urls: Urls,
 ): Facts => ({
   pid: process.pid,
+  uid: process.getuid?.(),
   version: VERSION,
   front: FRONT_VERSION,
   schema: NEWEST_SCHEMA_VERSION,
@@ -131,6 +134,12 @@ async function check(theirs: Facts, own: Facts): Promise<void> {
     throw refused(
       `v${theirs.version}, which serves, has schema ${theirs.schema}, and v${own.version} knows ${own.schema}`,
       'gatewayctl backup --restore, as docs/install.md says of going back',
+    )
+  }
+  if (theirs.uid !== undefined && theirs.uid !== own.uid) {
+    throw refused(
+      `the gateway that serves runs as user ${theirs.uid}, and this one would as ${own.uid}`,
+      `sudo -u '#${theirs.uid}' gatewayctl serve --takeover`,
     )
   }
   if (theirs.dataDir !== own.dataDir)

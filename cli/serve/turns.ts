@@ -19,6 +19,7 @@ import { DEFAULT_METRICS_LISTEN } from '../settings/telemetry-settings.ts'
 import { printNote } from '../terminal/output.ts'
 import { notListening } from './not-listening.ts'
 import { startCrew } from './processes.ts'
+import type { Stopping } from './signals.ts'
 
 /** All null for one that begins by itself. */
 export interface Turn {
@@ -34,6 +35,8 @@ export interface Turn {
   readonly adminDoor: AdminDoor | null
   readonly auth: Place | null
   readonly metrics: Place | null
+  /** What this process was told in the turn before. */
+  readonly stopping: Stopping | null
   /** Hears that all of it serves. */
   serves(): void
 }
@@ -42,6 +45,7 @@ const NO_DOORS = { adminDoor: null, auth: null, metrics: null }
 
 export const FIRST: Turn = {
   ...NO_DOORS,
+  stopping: null,
   legacy: null,
   api: null,
   crew: null,
@@ -94,7 +98,7 @@ export async function takeOver(
     }
   })
   if (legacy === null) printNote(context, '! it ended before: what it had in progress is lost')
-  return { legacy, api, crew, unix, ...doors, serves }
+  return { legacy, api, crew, unix, ...doors, stopping: null, serves }
 }
 
 const placeOf = ({ hostname, port }: Place): Place => ({ hostname, port })
@@ -185,7 +189,7 @@ export async function handOver(
   context: Context,
   heir: Heir,
   { gateway, crew, store }: { gateway: Gateway; crew: Crew | null; store: GatewayStore },
-  stopping: Promise<void>,
+  stopping: Stopping,
 ): Promise<Turn | null> {
   printNote(context, 'another process takes over')
   await gateway.leave(heir.openDoors)
@@ -193,13 +197,13 @@ export async function handOver(
   const epochs = new Set(owners.map(({ epoch }) => epoch))
   const held = (await store.handOver?.()) ?? []
   const legacy = { owners, held: held.filter(({ claim }) => epochs.has(claim.owner.epoch)) }
-  const isServed = await Promise.race([heir.give(legacy), stopping.then(() => true)])
-  if (isServed) return null
+  if (await heir.give(legacy)) return null
   printNote(context, '! it does not serve: this one goes on')
   if (hasOpen(heir.pid, lockFileOf(context.dataDir))) process.kill(heir.pid, 'SIGKILL')
   const { url, authListen, metricsUrl } = gateway
   return {
     ...FIRST,
+    stopping,
     legacy,
     api: url,
     unix: crew?.unix ?? null,

@@ -6,7 +6,7 @@ import { type EpochId, newEpochId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { JOIN, LEAVE, type Opened, type Shape } from './lease.ts'
+import { HEARD, JOIN, LEAVE, type Opened, type Shape } from './lease.ts'
 import { Link, type LinkEnd, linkSocket } from './link.ts'
 import type { Found } from './packed.ts'
 import { tellCatalogue } from './told-catalogue.ts'
@@ -79,6 +79,7 @@ export function openKeeper({
     const link: Link = new Link({
       answer(method, args) {
         if (method === JOIN) return join(...(args as [Owner | null, number]))
+        if (method === HEARD) return null
         if (method === LEAVE) {
           isMoving = true
           return null

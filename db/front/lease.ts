@@ -15,6 +15,8 @@ export type Shape = { readonly [name: string]: Shape | null }
 /** What a process asks its keeper beside the ports: to be let in, as whom it was before or as a new one; and to leave for another. */
 export const JOIN = 'join'
 export const LEAVE = 'leave'
+/** And whether all that it told has arrived. */
+export const HEARD = 'heard'
 
 /** Of what crosses between a process and its keeper. Where a release changes that, it cannot take over from the one before. */
 export const FRONT_VERSION = 2
@@ -92,9 +94,10 @@ export class Lease {
     for (const send of waiting) send(link)
   }
 
-  /** Resolves once every call has its answer, or never will. */
+  /** Resolves once every call has its answer, or never will, and what was told has arrived. */
   async quiet(): Promise<void> {
     await this.link?.quiet()
+    await this.call(HEARD, []).catch(() => {})
   }
 
   close(): void {

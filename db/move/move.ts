@@ -265,7 +265,7 @@ async function requireEmpty(sql: Sql, address: Address): Promise<void> {
 const holdsFile = (path: string): MoveRefusal =>
   new MoveRefusal(
     `${path} is there already, and only an empty data directory is moved into`,
-    'another directory: GATEWAY_DATA_DIR=DIRECTORY gatewayctl store move --from ADDRESS',
+    'another directory: gatewayctl --data-dir DIRECTORY store move --from ADDRESS',
   )
 
 /** All of it is in the file, and only PostgreSQL knows whether it has taken the mark. */

@@ -65,7 +65,7 @@ export const readStore = (address: Address, clock: Clock): Promise<StoreRecord> 
          pg_database_size(current_database()) AS size_bytes`,
     )
     const standbys = await database.all<StoreRecord['standbys'][number]>(
-      "SELECT application_name AS name, sync_state IN ('sync', 'quorum') AS is_synchronous FROM pg_stat_replication ORDER BY 1",
+      "SELECT application_name AS name, coalesce(sync_state, 'sync') IN ('sync', 'quorum') AS is_synchronous FROM pg_stat_replication ORDER BY 1",
     )
     if (row === null) throw new Error('no answer')
     const schema = await readSchema(database)

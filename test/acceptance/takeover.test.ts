@@ -307,6 +307,24 @@ describe('whichever is killed while one takes over', () => {
     await booksAreEqual(answered)
   })
 
+  test('the old one is told to stop meanwhile: it gives everything to the new one all the same', async () => {
+    const key = await issue('prod-web')
+    const held = (await stream(key, 60, 20)).text()
+    const traffic = load(key, 2)
+    await until(() => traffic.ids.length > 4, 'the load runs')
+    const heir = await begin()
+    send('-TERM', gateway.pid)
+    expect(await gateway.exited).toBe(0)
+    await until(() => serves(heir.pid), 'the new one serves')
+    await traffic.stop()
+    expect(await held).toMatch(/data: \[DONE\]\n\n$/)
+    const others = traffic.failures.filter((one) => !one.includes('ECONNRESET'))
+    expect(others).toEqual([])
+    await booksAreEqual(traffic.ids)
+    heir.kill('SIGKILL')
+    await heir.exited
+  })
+
   test('two at once: the second is refused, the first serves', async () => {
     const key = await issue('prod-web')
     const heir = await begin()
@@ -389,6 +407,22 @@ describe('whichever is killed while one takes over', () => {
 })
 
 describe('a server that is detached', () => {
+  test('is left once it serves; a demo is not detached', async () => {
+    await gateway.stop()
+    const flags = ['--detach', '--auth-listen', 'off', '--listen', '127.0.0.1:0']
+    const refused = cli.run(['serve', '--demo', ...flags])
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('demo')])
+    const waiting = Bun.spawn([cli.binary, 'serve', ...flags], {
+      cwd: cli.home,
+      env: cli.env,
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
+    expect(await waiting.exited).toBe(0)
+    const { pid } = cli.json<{ pid: number }>(['status'])
+    send('-TERM', pid)
+    await until(() => !existsSync(`/proc/${pid}`), 'it has ended')
+  })
+
   test('and ended by a signal before it serves ends who waits for it', async () => {
     await gateway.stop()
     const flags = ['--detach', '--auth-listen', 'off', '--listen', '127.0.0.1:0']

@@ -8,7 +8,9 @@ import type { ServerHealth } from '#domain/node.ts'
 import { checkServer } from '#operator/doctor/server.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { anAccount, anAct } from '#test/support/nouns.ts'
 import { connect, POSTGRES_BIN } from '#test/support/postgres.ts'
+import { FULL } from '#test/support/tier.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -81,8 +83,19 @@ if (POSTGRES_BIN === null) {
       await vi.waitFor(async () =>
         expect(await read(store)).toMatchObject({ named: 'b', attached: 0 }),
       )
+      // It changes nothing that lasts.
+      expect((await store.audit()).findings).toEqual([])
+      const account = anAccount()
+      if (FULL) {
+        await expect(store.accounts.create(account, anAct())).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringContaining('no standby confirms it'),
+        })
+      }
       await set('ALTER SYSTEM RESET synchronous_standby_names')
       await vi.waitFor(async () => expect(await read(store)).toMatchObject({ named: '' }))
+      if (FULL)
+        await vi.waitFor(async () => expect(await store.accounts.find(account.id)).toBeDefined())
     })
   })
 }

@@ -14,6 +14,7 @@ import {
   lost,
   repeated,
   toStoreError,
+  unconfirmed,
   unreachable,
 } from './errors.ts'
 
@@ -59,6 +60,8 @@ type Lane = Exclude<keyof Clients, 'pool'>
 
 /** How long a call of a lane may take; the server gives it up before (`connections.ts`). */
 const CALL_MS = 3_000
+/** How long a commit may wait for standbys. */
+const COMMIT_MS = 7_000
 /** How long the database may be away before a call is refused. What is settled has been answered, and waits. */
 const PATIENCE_MS = 7_000
 
@@ -96,9 +99,7 @@ export function openDatabase(
       on((clients) => deadlined(ask(clients[lane], sql, bindings), CALL_MS, lost), patienceMs),
     )
   const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T> =>
-    repeated(() =>
-      on(({ pool }) => pool.begin(mode, (client) => act(sqlOn(client))) as Promise<T>, patienceMs),
-    )
+    repeated(() => on(({ pool }) => inTransaction(pool, mode, act), patienceMs))
   const track = <T>(promise: Promise<T>): Promise<T> => {
     const settled = promise.then(forget, forget)
     writing.add(settled)
@@ -152,6 +153,18 @@ export function openDatabase(
     track,
     close: connections.close,
   }
+}
+
+/** It is given up where its commit waits for a standby. */
+async function inTransaction<T>(pool: SQL, mode: string, act: (tx: Sql) => Promise<T>): Promise<T> {
+  const written = Promise.withResolvers<void>()
+  const whole = pool.begin(mode, async (client) => {
+    const made = await act(sqlOn(client))
+    written.resolve()
+    return made
+  }) as Promise<T>
+  const committed = written.promise.then(() => deadlined(whole, COMMIT_MS, unconfirmed))
+  return await Promise.race([whole, committed])
 }
 
 /** Every change at somebody's word holds it to the end of its transaction. */

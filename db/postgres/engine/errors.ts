@@ -91,6 +91,14 @@ export const lost = (cause?: unknown): GatewayError =>
     { ...AGAIN, cause: new LostCall('outcome unknown', { cause }) },
   )
 
+/** Of a commit that waits for standbys which do not answer. */
+export const unconfirmed = (): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'it is written, and no standby confirms it: look whether it was done before you repeat it',
+    { ...AGAIN, cause: new LostCall('not confirmed') },
+  )
+
 /** Whether nobody knows what became of it. */
 export const isLost = (error: unknown): boolean =>
   error instanceof GatewayError && error.cause instanceof LostCall

@@ -58,7 +58,7 @@ export async function readSchema(sql: Sql): Promise<Schema> {
   const { version = 0, servesFrom = 0 } = row ?? {}
   const moved = await sql.get<Moved>('SELECT place, at FROM moved')
   if (moved === null) return { version, servesFrom, hasFunctions }
-  const hint = `GATEWAY_DATA_DIR=${moved.place} gatewayctl serve, without GATEWAY_STORE`
+  const hint = `gatewayctl --data-dir ${moved.place} serve, without GATEWAY_STORE`
   throw movedAway(moved, version, hint)
 }
 
