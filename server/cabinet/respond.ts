@@ -43,7 +43,7 @@ export async function streamedPageOf(
     if (meanwhile !== undefined && (await isLate(drawing))) {
       // The style hides it once something follows.
       const text = String(await meanwhile().catch(() => ''))
-      yield `<div class="meanwhile" role="status">${text}</div>`
+      yield `<div class="meanwhile">${text}</div>`
     }
     yield String(await drawing)
     yield end

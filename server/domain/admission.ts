@@ -184,6 +184,23 @@ export interface AccountDaySpend {
   readonly requests: number
 }
 
+/** What a key spent on a UTC day; requests count by their admission. */
+export interface KeyDaySpend extends Omit<AccountDaySpend, 'accountId'> {
+  readonly keyId: KeyId
+}
+
+export interface KeyDaysQuery {
+  readonly accountId: AccountId
+  /** Only of keys that this person made. */
+  readonly madeBy?: string
+  readonly since: Day
+  /** Up to the day before this one. */
+  readonly before: Day
+}
+
+/** Days of keys; of more, each is not told. */
+export const MAX_KEY_DAYS = 100_000
+
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
   /**
@@ -226,6 +243,11 @@ export interface Admissions {
   spend(at: Instant): Promise<Spend>
   /** Since that day, oldest first; days without a request are left out. It does not block requests. */
   spendByDay(since: Day): Promise<readonly AccountDaySpend[]>
+  /**
+   * Day by day what the keys of an account spent, the revoked ones too. Null for more than `MAX_KEY_DAYS`, and where keys were moved
+   * that had spent in these days: some of theirs is of another account. It does not block requests.
+   */
+  spendByKey(query: KeyDaysQuery): Promise<readonly KeyDaySpend[] | null>
 }
 
 const RETRY_SOON_SECONDS = 1

@@ -29,6 +29,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'activity.kept': EVERYBODY,
   why: EVERYBODY,
   'usage.report': EVERYBODY,
+  'usage.sums': EVERYBODY,
   'models.list': EVERYBODY,
   'models.show': EVERYBODY,
   'rates.show': EVERYBODY,

@@ -107,7 +107,7 @@ export const reportUsage = verb(
       until: until === null ? null : renderInstant(until),
       // Read after the report, so that entries removed meanwhile are covered.
       kept_since: await keptSince(deps, since),
-      ...(await render(deps, query, report)),
+      ...(await renderGroups(deps, query, report)),
     }
   },
 )
@@ -120,7 +120,11 @@ const ownersOf = async (
 ): Promise<'account' | null> =>
   by === 'user' && within === null && (await store.accounts.list()).length > 1 ? 'account' : null
 
-async function render(deps: OperatorDeps, { by, thenBy }: UsageQuery, report: UsageReport) {
+export async function renderGroups(
+  deps: OperatorDeps,
+  { by, thenBy }: Pick<UsageQuery, 'by' | 'thenBy'>,
+  report: UsageReport,
+) {
   const { total, other, others } = report
   const names = await namesOf(deps, { by, thenBy }, report.rows)
   const rows = inOrder(report.rows, by, thenBy).map((row) => ({

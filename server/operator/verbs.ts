@@ -31,6 +31,7 @@ export const VERBS = {
   audit: async () => (await import('./audit.ts')).runAudit,
   why: async () => (await import('./why.ts')).explain,
   'usage.report': async () => (await import('./usage-report.ts')).reportUsage,
+  'usage.sums': async () => (await import('./usage-sums.ts')).sumUsage,
   'usage.drift': async () => (await import('./usage-drift.ts')).showDrift,
   reconcile: async () => (await import('./reconcile.ts')).reconcile,
   'balance.adjust': async () => (await import('./balance.ts')).adjustBalance,

@@ -86,6 +86,12 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   audit: {},
   why: { id: 'req_known' },
   'usage.report': {},
+  'usage.sums': {
+    since: '2026-11-01T00:00:00Z',
+    until: '2026-12-01T00:00:00Z',
+    top: 5,
+    drawn: 5,
+  },
   'usage.chart': {},
   'usage.drift': {},
   reconcile: {
@@ -372,7 +378,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|search|show|identify|count|kept|events|running|report|chart|drift|settings|overview|figures|days|refusals|refresh\.plan)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|search|show|identify|count|kept|events|running|report|sums|chart|drift|settings|overview|figures|days|refusals|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {

@@ -1,7 +1,7 @@
 /** The usage report through its verb: groups by name, shares of the whole, time in its order. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
-import { DAY_MS } from '#domain/clock.ts'
+import { DAY_MS, instant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
@@ -120,6 +120,28 @@ describe('a report', () => {
       { key_name: 'default', hour: '2026-08-23T12:00:00Z', cost_usd: '1.00' },
       { key_name: 'default', hour: '2026-08-24T12:00:00Z', cost_usd: '2.00' },
     ])
+  })
+
+  test('the sums of days say the same of keys and whole days, where the log has all of them', async () => {
+    const within = { since: '2026-08-01T00:00:00Z', until: '2026-09-01T00:00:00Z' }
+    const sums = (of: object = {}) =>
+      act(deps, 'usage.sums', { ...within, top: 1, drawn: 1, ...of })
+    expect(await report({ ...within, top: 1 })).toMatchObject((await sums())?.keys ?? {})
+    expect(await report({ ...within, by: 'day' })).toMatchObject((await sums())?.days ?? {})
+    const among = [(await find('batch')).id]
+    const { rows } = await report({ ...within, by: 'day', then_by: 'key', among })
+    expect(rows).toHaveLength(1)
+    expect(rows).toMatchObject((await sums())?.split.rows ?? [])
+    expect((await sums({ drawn: 9 }))?.split.rows).toHaveLength(3)
+    expect((await sums({ since: '2026-08-24T00:00:00Z' }))?.keys.total).toMatchObject({
+      requests: 2,
+      cost_usd: '2.00',
+    })
+    // Of a part of a day they say nothing, nor of days that the log has no more.
+    expect(await sums({ until: '2026-08-24T12:00:00Z' })).toBeNull()
+    await deps.store.activity.trim(instant(Date.parse('2026-08-24T00:00:00Z')), 9)
+    expect(await sums()).toBeNull()
+    expect(await sums({ since: '2026-08-25T00:00:00Z' })).not.toBeNull()
   })
 
   test('of a time, and of an account', async () => {

@@ -1,5 +1,13 @@
 /** Admissions in PostgreSQL: what one turn asks leaves as one call, for claims and for settlements each. */
-import type { Admissions, Claim, KeySpending, Repeated, Spend, Verdict } from '#domain/admission.ts'
+import {
+  type Admissions,
+  type Claim,
+  type KeySpending,
+  MAX_KEY_DAYS,
+  type Repeated,
+  type Spend,
+  type Verdict,
+} from '#domain/admission.ts'
 import type { Stale } from '#domain/catalogue.ts'
 import {
   DAY_MS,
@@ -129,7 +137,7 @@ const TRIM = `DELETE FROM slots WHERE ctid = ANY (ARRAY(
 
 type Reading = Pick<
   Admissions,
-  'accountUse' | 'quota' | 'spending' | 'usage' | 'spend' | 'spendByDay'
+  'accountUse' | 'quota' | 'spending' | 'usage' | 'spend' | 'spendByDay' | 'spendByKey'
 >
 
 function readUse(database: Database): Reading {
@@ -202,6 +210,28 @@ function readUse(database: Database): Reading {
         spent: BigInt(spent) as UsdNanos,
         requests,
       }))
+    },
+    async spendByKey({ madeBy: maker = null, ...of }) {
+      await database.flush()
+      const rows = await database.all<{
+        /** Null for what was moved. */
+        key_id: KeyId | null
+        day: Day
+        spent: string
+        requests: number
+      }>(
+        `SELECT d.key_id, d.day, d.spent_nanos::text AS spent, d.requests FROM keys k JOIN key_days d ON d.key_id = k.id
+         WHERE k.account_id = $accountId AND ($maker::text IS NULL OR k.made_by = $maker) AND d.day >= $since AND d.day < $before
+         UNION ALL
+         SELECT NULL, day, spent_nanos::text, requests FROM moved_days
+         WHERE account_id = $accountId AND day >= $since AND day < $before AND (spent_nanos <> 0 OR requests <> 0)
+         LIMIT ${MAX_KEY_DAYS + 1}`,
+        { ...of, maker },
+      )
+      const found = rows.flatMap(({ key_id: keyId, spent, ...row }) =>
+        keyId === null ? [] : [{ ...row, keyId, spent: BigInt(spent) as UsdNanos }],
+      )
+      return found.length < rows.length || rows.length > MAX_KEY_DAYS ? null : found
     },
   }
 }

@@ -37,7 +37,7 @@ import { toStoreError, unavailable } from '../engine/disk.ts'
 import { isWaiting } from '../engine/group-commit.ts'
 import { statement } from '../engine/statement.ts'
 import type { NoteUse } from '../keys/keys.ts'
-import { prepareDaySpends } from '../money/day-spends.ts'
+import { prepareDaySpends, prepareKeyDaySpends } from '../money/day-spends.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
 import { type CeilingWords, judgeCeilings } from './ceiling-marks.ts'
@@ -201,6 +201,7 @@ export function createAdmissions(
       return readSpend(null, dayOf(at), monthStart(dayOf(at)))
     },
     spendByDay: prepareDaySpends(connection),
+    spendByKey: prepareKeyDaySpends(connection),
   }
 }
 

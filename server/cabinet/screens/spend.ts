@@ -23,7 +23,18 @@ import { hrefOf, type Visit } from '../visit.ts'
 import { isUnreadable, readSince, readUntil } from './span.ts'
 
 type Report = VerbRecord<'usage.report'>
-type Row = Report['rows'][number]
+/** Without what the log alone knows. */
+type Sums = NonNullable<VerbRecord<'usage.sums'>>['keys']
+type Row = (Report | Sums)['rows'][number]
+
+interface Spent {
+  /** The most expensive groups. */
+  readonly whole: Report | Sums
+  /** Of all groups together. */
+  readonly days: Report | Sums
+  /** Day by day, at least those of the groups that are drawn. */
+  readonly split: Report | Sums
+}
 
 const DIMENSIONS = ['key', 'model', 'provider', 'user'] as const
 type Dimension = (typeof DIMENSIONS)[number]
@@ -76,15 +87,26 @@ ${filtersOf(visit, asked)}`
     title: words.spend.title,
     content: head,
     rest: () => drawSpend(visit, asked),
-    meanwhile: () => drawDays(visit, asked),
+    meanwhile: () => drawMeanwhile(visit, asked),
   }
 }
 
-/** While the log is added up: the days that are known by their sums. A member's are of the log themselves. */
-async function drawDays(visit: Visit, { since, until }: Asked): Promise<Html> {
+/** While the log is added up: of keys all that their sums know, else the days of the account. */
+async function drawMeanwhile(visit: Visit, asked: Asked): Promise<Html> {
+  const { words, act, account } = visit
+  const { by, since, until } = asked
+  const note = html`<p class="note" role="status">${words.spend.adding}</p>`
+  const within = { account: account.id, since, until, top: MAX_ROWS, drawn: MAX_GROUPS }
+  const sums = by === 'key' ? await act('usage.sums', within) : null
+  if (sums === null) return html`${note}${await drawDays(visit, asked)}`
+  const { keys: whole, days, split } = sums
+  return html`${note}${await drawSpent(visit, asked, { whole, days, split })}`
+}
+
+/** By their sums; a member's are of the log themselves. */
+async function drawDays(visit: Visit, { since, until }: Asked): Promise<Html | false> {
   const { words, language, role, act, account, at } = visit
-  const note = html`<p class="note">${words.spend.adding}</p>`
-  if (role === 'member') return note
+  if (role === 'member') return false
   const from = dayOf(readInstant(since) ?? at)
   const end = dayOf(readInstant(until) ?? at)
   const days = (await act('accounts.days', { account: account.id })).flatMap((one) => {
@@ -94,31 +116,52 @@ async function drawDays(visit: Visit, { since, until }: Asked): Promise<Html> {
       : [{ day, values: [Number(one.spend_usd)], shown: usd(one.spend_usd) }]
   })
   // A part of the period would be taken for all of it.
-  if (days[0] === undefined || from < days[0].day) return note
+  if (days[0] === undefined || from < days[0].day) return false
   const within = days.filter(({ day }) => day >= from && day < end)
-  return html`${note}${within.length > 0 && bars(language, words.spend.title, within)}`
+  return within.length > 0 && bars(language, words.spend.title, within)
 }
 
 async function drawSpend(visit: Visit, asked: Asked): Promise<Html> {
-  const { words } = visit
+  const { act, account } = visit
+  const { by, since, until } = asked
   const whole = await report(visit, asked, MAX_ROWS)
-  const { total } = whole
+  const within = { account: account.id, by: 'day', since, until } as const
+  const days = await act('usage.report', within)
+  const among = drawnOf(whole).rows.map((row) => groupOf(by, row))
+  const split = await act('usage.report', { ...within, then_by: by, among })
+  return await drawSpent(visit, asked, { whole, days, split })
+}
+
+async function drawSpent(visit: Visit, asked: Asked, spent: Spent): Promise<Html> {
+  const { words } = visit
+  const { total } = spent.whole
   return html`${figures([
     {
       title: words.spend.total,
       value: usd(total.cost_usd),
-      below: rub(total.cost_rub),
+      below: roubles(total),
       isFirst: true,
     },
     { title: words.spend.requests, value: count(total.requests) },
     {
       title: words.spend.tokens,
-      value: `${count(total.prompt_tokens)} / ${count(total.completion_tokens)}`,
+      value: tokens(total),
     },
     ...(await forecastOf(visit)),
   ])}
-${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : await pictureOf(visit, asked, whole)}`
+${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : pictureOf(visit, asked, spent)}`
 }
+
+/** Until the log has said it. */
+const LATER = '…'
+
+const tokens = (sum: Partial<Report['total']>): string =>
+  sum.prompt_tokens === undefined || sum.completion_tokens === undefined
+    ? LATER
+    : `${count(sum.prompt_tokens)} / ${count(sum.completion_tokens)}`
+
+const roubles = ({ cost_rub }: Partial<Report['total']>): string =>
+  cost_rub === undefined ? LATER : rub(cost_rub)
 
 function filtersOf({ words, url }: Visit, { by, period }: Asked): Html {
   const of = (name: string): string => url.searchParams.get(name) ?? ''
@@ -172,18 +215,20 @@ const nameOf = ({ words }: Visit, by: Dimension, row: Row): string =>
     ? (row.key_name ?? '')
     : ((by === 'user' ? row.user : by === 'model' ? row.model : row.provider) ?? words.spend.nobody)
 
-async function pictureOf(visit: Visit, asked: Asked, whole: Report): Promise<Html> {
-  const { words, act, account } = visit
-  const { by, since, until } = asked
+/** As many groups as have a colour. */
+function drawnOf({ rows, other }: Spent['whole']) {
+  const hasOthers = rows.length > MAX_GROUPS || other.groups > 0
+  return { rows: rows.slice(0, hasOthers ? MAX_GROUPS - 1 : MAX_GROUPS), hasOthers }
+}
+
+function pictureOf(visit: Visit, asked: Asked, spent: Spent): Html {
+  const { words } = visit
+  const { by } = asked
+  const { whole } = spent
   const title = words.spend.picture(words.spend.dimensions[by] ?? by)
-  const hasOthers = whole.rows.length > MAX_GROUPS || whole.other.groups > 0
-  const top = whole.rows.slice(0, hasOthers ? MAX_GROUPS - 1 : MAX_GROUPS)
-  const names = top.map((row) => nameOf(visit, by, row))
-  const within = { account: account.id, by: 'day', since, until } as const
-  const days = await act('usage.report', within)
-  const among = top.map((row) => groupOf(by, row))
-  const split = await act('usage.report', { ...within, then_by: by, among })
-  return html`${bars(visit.language, title, barsOf(visit, asked, { days, split, among, hasOthers }))}
+  const { rows, hasOthers } = drawnOf(whole)
+  const names = rows.map((row) => nameOf(visit, by, row))
+  return html`${bars(visit.language, title, barsOf(visit, asked, spent))}
 ${legend(hasOthers ? [...names, words.spend.other] : names)}
 ${tableOf(visit, asked, whole)}`
 }
@@ -198,29 +243,21 @@ const groupOf = (by: Dimension, row: Row): string | null =>
         ? row.model
         : row.provider) ?? null
 
-interface Split {
-  /** Of all groups together. */
-  readonly days: Report
-  readonly split: Report
-  readonly among: readonly (string | null)[]
-  readonly hasOthers: boolean
-}
-
-function barsOf(
-  visit: Visit,
-  { by, since, until }: Asked,
-  { days, split, among, hasOthers }: Split,
-) {
+function barsOf(visit: Visit, { by, since, until }: Asked, { whole, days, split }: Spent) {
+  const { rows, hasOthers } = drawnOf(whole)
+  const among = new Map(rows.map((row, place) => [groupOf(by, row), place]))
   const totals = new Map(days.rows.map((row) => [row.day, row]))
-  const byDay = Map.groupBy(split.rows, ({ day }) => day)
+  const byDay = Map.groupBy<string | undefined, Row>(split.rows, ({ day }) => day)
   const start = readInstant(since) ?? visit.at
   const first = dayOf(start)
   const last = Math.min(dayOf(readInstant(until) ?? visit.at), first + MAX_DAYS)
   return Array.from({ length: Math.max(1, last - first) }, (_, place) => {
     const label = renderDay((first + place) as Day)
-    const values = among.map(() => 0)
-    for (const row of byDay.get(label) ?? [])
-      values[among.indexOf(groupOf(by, row))] = Number(row.cost_usd)
+    const values = rows.map(() => 0)
+    for (const row of byDay.get(label) ?? []) {
+      const group = among.get(groupOf(by, row))
+      if (group !== undefined) values[group] = Number(row.cost_usd)
+    }
     const amount = totals.get(label)?.cost_usd ?? '0.00'
     const rest = Number(amount) - values.reduce((sum, value) => sum + value, 0)
     return {
@@ -232,13 +269,16 @@ function barsOf(
 }
 
 /** The groups that have a row, and one for all others together, where there are any. */
-function withOthers({ words }: Visit, { rows, other }: Report): readonly Row[] {
+function withOthers<Of extends Report | Sums>(
+  { words }: Visit,
+  { rows, other }: Of,
+): readonly Of['rows'][number][] {
   if (other.groups === 0) return rows
   const name = words.spend.other
   return [...rows, { ...other, key_name: name, model: name, provider: name, user: name }]
 }
 
-const tableOf = (visit: Visit, { by }: Asked, whole: Report): Html => {
+const tableOf = (visit: Visit, { by }: Asked, whole: Spent['whole']): Html => {
   const { words } = visit
   return table(
     words.spend.title,
@@ -247,12 +287,11 @@ const tableOf = (visit: Visit, { by }: Asked, whole: Report): Html => {
       { title: words.spend.requests, cell: ({ requests }) => count(requests), isNumber: true },
       {
         title: words.spend.tokens,
-        cell: ({ prompt_tokens, completion_tokens }) =>
-          `${count(prompt_tokens)} / ${count(completion_tokens)}`,
+        cell: (row) => tokens(row),
         isNumber: true,
       },
       { title: words.activity.cost, cell: ({ cost_usd }) => usd(cost_usd), isNumber: true },
-      { title: words.spend.rub, cell: ({ cost_rub }) => rub(cost_rub), isNumber: true },
+      { title: words.spend.rub, cell: (row) => roubles(row), isNumber: true },
       {
         title: words.spend.share,
         cell: ({ share_percent }) => (share_percent === null ? '–' : `${share_percent} %`),

@@ -1,7 +1,8 @@
 /** What every engine promises about money at admission: ceilings, balance, holds and their one resolution. */
 
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, dayOf, type Instant, instant, nextDay } from '#domain/clock.ts'
+import { DAY_MS, type Day, dayOf, type Instant, instant, nextDay } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
 import type { Limits } from '#domain/limits.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
@@ -49,6 +50,37 @@ export function spendingContract(bench: Bench): void {
     expect(await admissions.spendByDay(today)).toEqual(days)
     expect(await admissions.spendByDay(nextDay(today))).toEqual(days.slice(1))
     expect(await admissions.spendByDay(nextDay(nextDay(today)))).toEqual([])
+  })
+
+  test('what the keys of an account spent is reported day by day, unless one was moved that had spent then', async () => {
+    const { key: first } = await bench.issue()
+    const { key: second } = await bench.issue({}, { madeBy: 'person_1' })
+    const { accounts, admissions, keys } = bench.store
+    const today = dayOf(bench.clock.now())
+    const spent = (since: Day, before: Day, madeBy?: string, accountId: AccountId = 'acct_1') =>
+      admissions.spendByKey({ accountId, since, before, ...(madeBy !== undefined && { madeBy }) })
+    await bench.spend(first, '0.25')
+    bench.clock.advance(DAY_MS)
+    await bench.spend(first, '1')
+    await bench.spend(second, '0.5')
+    await bench.spend(second, '0.5')
+    await keys.revoke(first.id, anAct(bench.clock.now()))
+    const tomorrow = nextDay(today)
+    const end = nextDay(tomorrow)
+    const yesterdays = [{ keyId: first.id, day: today, spent: usd('0.25'), requests: 1 }]
+    const ofFirst = [{ keyId: first.id, day: tomorrow, spent: usd('1'), requests: 1 }]
+    const ofSecond = [{ keyId: second.id, day: tomorrow, spent: usd('1'), requests: 2 }]
+    const all = [...yesterdays, ...ofFirst, ...ofSecond]
+    expect(new Set(await spent(today, end))).toEqual(new Set(all))
+    expect(await spent(today, tomorrow)).toEqual(yesterdays)
+    expect(await spent(today, end, 'person_1')).toEqual(ofSecond)
+    expect(await spent(end, nextDay(end))).toEqual([])
+    await accounts.create(anAccount({ id: 'acct_2', name: 'b' }), anAct())
+    expect(await spent(today, end, undefined, 'acct_2')).toEqual([])
+    await keys.move(second.id, 'acct_2', anAct(bench.clock.now()))
+    expect(await spent(today, end)).toBeNull()
+    expect(await spent(today, end, undefined, 'acct_2')).toBeNull()
+    expect(await spent(today, tomorrow)).toEqual(yesterdays)
   })
 
   test('a key’s spend, holds and requests in progress are read without its windows', async () => {
