@@ -15,13 +15,14 @@ import type { Past } from './books.ts'
 import { contest, median } from './compare.ts'
 import { type FilledKey, openFiller } from './fill.ts'
 import { load } from './load.ts'
-import { cpuMicros, freePort, type Measured, start } from './process.ts'
+import { ALL_CORES, cpuMicros, freePort, type Measured, start, stayOn } from './process.ts'
 import {
   type AnswerRoute,
   bodyFor,
   type Effort,
   furnish,
   GATEWAY,
+  LOAD_CORE,
   MEASURED_CORE,
   startMock,
 } from './rig.ts'
@@ -220,6 +221,8 @@ async function lookInChromium({ authUrl, cookies, screens }: Seat): Promise<bool
     (name) => Bun.which(name) ?? [],
   )[0]
   if (executablePath === undefined) return true
+  // A browser is many processes, and of one core it would measure itself.
+  stayOn(ALL_CORES)
   const browser = await chromium.launch({ executablePath })
   try {
     const context = await browser.newContext()
@@ -265,6 +268,7 @@ async function lookInChromium({ authUrl, cookies, screens }: Seat): Promise<bool
     return isWithin
   } finally {
     await browser.close()
+    stayOn(LOAD_CORE)
   }
 }
 
