@@ -95,7 +95,7 @@ ${filtersOf(visit, asked)}`
 async function drawMeanwhile(visit: Visit, asked: Asked): Promise<Html> {
   const { words, act, account } = visit
   const { by, since, until } = asked
-  const note = html`<p class="note" role="status">${words.spend.adding}</p>`
+  const note = html`<p class="note apart" role="status">${words.spend.adding}</p>`
   const within = { account: account.id, since, until, top: MAX_ROWS, drawn: MAX_GROUPS }
   const sums = by === 'key' ? await act('usage.sums', within) : null
   if (sums === null) return html`${note}${await drawDays(visit, asked)}`
