@@ -2,6 +2,8 @@
 import {
   type Admissions,
   type Claim,
+  type KeyDaySpend,
+  type KeyDaysQuery,
   type KeySpending,
   MAX_KEY_DAYS,
   type Repeated,
@@ -211,28 +213,7 @@ function readUse(database: Database): Reading {
         requests,
       }))
     },
-    async spendByKey({ madeBy: maker = null, ...of }) {
-      await database.flush()
-      const rows = await database.all<{
-        /** Null for what was moved. */
-        key_id: KeyId | null
-        day: Day
-        spent: string
-        requests: number
-      }>(
-        `SELECT d.key_id, d.day, d.spent_nanos::text AS spent, d.requests FROM keys k JOIN key_days d ON d.key_id = k.id
-         WHERE k.account_id = $accountId AND ($maker::text IS NULL OR k.made_by = $maker) AND d.day >= $since AND d.day < $before
-         UNION ALL
-         SELECT NULL, day, spent_nanos::text, requests FROM moved_days
-         WHERE account_id = $accountId AND day >= $since AND day < $before AND (spent_nanos <> 0 OR requests <> 0)
-         LIMIT ${MAX_KEY_DAYS + 1}`,
-        { ...of, maker },
-      )
-      const found = rows.flatMap(({ key_id: keyId, spent, ...row }) =>
-        keyId === null ? [] : [{ ...row, keyId, spent: BigInt(spent) as UsdNanos }],
-      )
-      return found.length < rows.length || rows.length > MAX_KEY_DAYS ? null : found
-    },
+    spendByKey: (query) => readKeyDays(database, query),
   }
 }
 
@@ -252,4 +233,30 @@ async function readSpend(database: Database, at: Instant): Promise<Spend> {
     { today, month, next: nextMonthStart(month) },
   )
   return { day: BigInt(row?.day ?? 0) as UsdNanos, month: BigInt(row?.month ?? 0) as UsdNanos }
+}
+
+async function readKeyDays(
+  database: Database,
+  { madeBy, ...of }: KeyDaysQuery,
+): Promise<readonly KeyDaySpend[] | null> {
+  await database.flush()
+  const rows = await database.all<{
+    /** Null for what was moved. */
+    key_id: KeyId | null
+    day: Day
+    spent: string
+    requests: number
+  }>(
+    `SELECT d.key_id, d.day, d.spent_nanos::text AS spent, d.requests FROM keys k JOIN key_days d ON d.key_id = k.id
+     WHERE k.account_id = $accountId AND ($maker::text IS NULL OR k.made_by = $maker) AND d.day >= $since AND d.day < $before
+     UNION ALL
+     SELECT NULL, day, spent_nanos::text, requests FROM moved_days
+     WHERE account_id = $accountId AND day >= $since AND day < $before AND (spent_nanos <> 0 OR requests <> 0)
+     LIMIT ${MAX_KEY_DAYS + 1}`,
+    { ...of, maker: madeBy ?? null },
+  )
+  const found = rows.flatMap(({ key_id: keyId, spent, ...row }) =>
+    keyId === null ? [] : [{ ...row, keyId, spent: BigInt(spent) as UsdNanos }],
+  )
+  return found.length < rows.length || rows.length > MAX_KEY_DAYS ? null : found
 }
