@@ -8,7 +8,7 @@ CREATE INDEX activity_beyond_hold ON activity (started_at) WHERE cost_nanos > ho
 CREATE TABLE activity_other PARTITION OF activity DEFAULT;
 DO $$
 DECLARE
-  day bigint := extract(epoch FROM clock_timestamp()) / 86400;
+  day bigint := floor(extract(epoch FROM clock_timestamp()) / 86400);
   newest text := (SELECT max(generation_id) FROM activity_past);
   ends text;
 BEGIN
