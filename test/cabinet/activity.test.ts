@@ -1,6 +1,6 @@
 // A filter that matches little of a long log: each page looks through so many lines, says how far it came, and goes on from there.
 import { expect, onTestFinished, test } from 'vitest'
-import { type Day, dayOf, HOUR_MS, later, renderDay } from '#domain/clock.ts'
+import { type Day, dayOf, HOUR_MS, later, renderDay, renderInstant } from '#domain/clock.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { fillLog } from './fill-log.ts'
 import { openHouse } from './house.ts'
@@ -62,6 +62,12 @@ test('days bound what is shown, one alone too; what is no day matches nothing, a
     expect([query, await found(query)]).toEqual([query, [1, 3]])
   for (const query of [`until=${before}`, `since=${after}`, `until=${before}&period=month`])
     expect([query, await found(query)]).toEqual([query, [0, 0]])
+  // The picture is of the newest days, and of the day in which it ends.
+  const end = renderInstant(later(at, HOUR_MS))
+  for (const query of ['since=2020-01-01', `since=2020-01-01&until=${end}`]) {
+    const { text } = await browser.open(`/cabinet/spend?${query}`)
+    expect([query, /<title>[^<]*\$0\.003/.test(text)]).toEqual([query, true])
+  }
   for (const query of ['since=01.11.2026', 'until=2026-02-30', `since=yesterday&until=${day}`]) {
     expect([query, await found(query)]).toEqual([query, [0, 0]])
     for (const screen of ['spend', 'activity']) {

@@ -248,9 +248,10 @@ function barsOf(visit: Visit, { by, since, until }: Asked, { whole, days, split 
   const among = new Map(rows.map((row, place) => [groupOf(by, row), place]))
   const totals = new Map(days.rows.map((row) => [row.day, row]))
   const byDay = Map.groupBy<string | undefined, Row>(split.rows, ({ day }) => day)
-  const start = readInstant(since) ?? visit.at
-  const first = dayOf(start)
-  const last = Math.min(dayOf(readInstant(until) ?? visit.at), first + MAX_DAYS)
+  // Of a longer time, the newest days.
+  const end = Math.min(dayOf(later(readInstant(until) ?? visit.at, -1)), dayOf(visit.at))
+  const last = nextDay(end as Day)
+  const first = Math.max(dayOf(readInstant(since) ?? visit.at), last - MAX_DAYS)
   return Array.from({ length: Math.max(1, last - first) }, (_, place) => {
     const label = renderDay((first + place) as Day)
     const values = rows.map(() => 0)
