@@ -1,25 +1,18 @@
 // The slots of the log are brought in late and in batches: whenever a window is read back, it has every request, and none twice.
 import { Database } from 'bun:sqlite'
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
-import { openStore } from '#db/index.ts'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, HOUR_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import type { Store } from '#domain/store.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
-import { tempDirectory } from '#test/support/temp-directory.ts'
 import { FULL } from '#test/support/tier.ts'
 import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** More than are brought in at once, so that it happens while requests pass. */
 const MANY = 5_000
-/** So many lines bring in a piece. */
-const LINES_FOR_PIECE = 128
 const PAGE_BYTES = 4_096
 
 async function findings({ store }: WindowStore): Promise<readonly string[] | null> {
@@ -27,43 +20,13 @@ async function findings({ store }: WindowStore): Promise<readonly string[] | nul
 }
 
 /** In the table, as another connection sees it. */
-function countSlots({ dataDir }: WindowStore, which = ''): number {
+function countSlots({ dataDir }: WindowStore): number {
   const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
-  const { slots } = database.query(`SELECT count(*) AS slots FROM window_slots ${which}`).get() as {
+  const { slots } = database.query('SELECT count(*) AS slots FROM window_slots').get() as {
     slots: number
   }
   database.close()
   return slots
-}
-
-/** Those of a batch that is not in yet. */
-const countSlotsBehindEnd = (deps: WindowStore): number =>
-  countSlots(deps, 'WHERE generation_id >= (SELECT below FROM window_slots_end)')
-
-/** What a kill at this moment would leave, opened again. */
-async function afterKill<T>(
-  { dataDir, clock }: WindowStore,
-  look: (store: Store) => Promise<T>,
-): Promise<T> {
-  const left = join(tempDirectory(), 'left')
-  execFileSync('cp', ['-r', dataDir, left])
-  const store = await openStore({ dataDir: left, clock })
-  try {
-    return await look(store)
-  } finally {
-    await store.close()
-  }
-}
-
-/** Keeps the store from writing, but not from reading. */
-async function whileLocked<T>({ dataDir }: WindowStore, look: () => Promise<T>): Promise<T> {
-  const database = new Database(join(dataDir, DATABASE_FILE))
-  database.run('BEGIN IMMEDIATE')
-  try {
-    return await look()
-  } finally {
-    database.close()
-  }
 }
 
 test('slots are copied in batches while requests are served, and a longer request inserts its own', async () => {
@@ -81,46 +44,6 @@ test('slots are copied in batches while requests are served, and a longer reques
   expect(await findings(deps)).toEqual([])
   expect(await deps.countDay(key)).toBe(2 * MANY + 1)
   expect(countSlots(deps)).toBeGreaterThan(2 * MANY - 256)
-  expect(await findings(deps)).toEqual([])
-})
-
-test('in the middle of a batch each request is counted once, and a kill loses none', async () => {
-  const deps = await openWindowStore()
-  const keys = [await deps.issue(), await deps.issue()] as const
-  await deps.serveAll(keys[0], MANY / 2)
-  const slow = [await deps.begin(keys[0]), await deps.begin(keys[1])]
-  await deps.serveAll(keys[1], MANY / 2)
-  deps.clock.advance(5_000)
-  const asked = [MANY / 2 + 1, MANY / 2 + 1]
-  const count = (store: Store) =>
-    Promise.all(
-      keys.map(async ({ id }) => (await store.admissions.usage(id, deps.clock.now())).requestsDay),
-    )
-  const serveForPiece = async () => {
-    await nextTurn()
-    await deps.serveAll(keys[1], LINES_FOR_PIECE)
-    asked[1]! += LINES_FOR_PIECE
-    await nextTurn()
-  }
-  const countInTheMiddle = async () => {
-    expect(countSlotsBehindEnd(deps)).toBeGreaterThan(0)
-    expect(await findings(deps)).toEqual([])
-    expect(await afterKill(deps, count)).toEqual(asked)
-    expect(await whileLocked(deps, () => deps.countDay(keys[0]))).toBe(asked[0])
-  }
-
-  while (countSlotsBehindEnd(deps) === 0) await serveForPiece()
-  for (let piece = 0; piece < 2; piece++) await serveForPiece()
-  await countInTheMiddle()
-  expect(await deps.store.activity.trim(deps.clock.now(), 500)).toBe(500)
-  asked[0]! -= 500
-  for (let piece = 0; piece < 3; piece++) await serveForPiece()
-  // Wherever they stand among the slots of the batch, the piece of one of them is in.
-  await Promise.all(slow.map((one) => deps.settle(one)))
-  await countInTheMiddle()
-  for (let piece = 0; piece < 6; piece++) await serveForPiece()
-  expect(await findings(deps)).toEqual([])
-  expect(await count(deps.store)).toEqual(asked)
   expect(await findings(deps)).toEqual([])
 })
 

@@ -25,10 +25,9 @@ export interface WindowReader {
 /** Instants after `after` and before `before`. */
 type Span = { readonly id: KeyId; readonly after: number; readonly before: number }
 
-/** What has ended: in the table of slots, or in the log behind its end, where the table may have some as well. */
+/** What has ended: in the table of slots, or in the log behind its end. */
 const logged = (columns: string, slots: string): string => `
   SELECT ${columns} FROM ${slots} WHERE slot.key_id = $id AND slot.admitted_at > $after AND slot.admitted_at < $before
-    AND slot.generation_id < (SELECT below FROM window_slots_end)
   UNION ALL
   SELECT ${columns} FROM activity AS slot
   WHERE slot.generation_id >= (SELECT below FROM window_slots_end)

@@ -1,6 +1,6 @@
 /**
  * An index by key of the window slots in the log, updated in batches of thousands of entries. Updating it with every log entry
- * would write a page for every key of a group. A batch is brought in piece by piece, while requests pass.
+ * would write a page for every key of a group.
  */
 import { type Instant, later } from '#domain/clock.ts'
 import { type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
@@ -11,8 +11,7 @@ import { statement } from '../engine/statement.ts'
 
 /**
  * All entries before its end are in the table; later ones are found in the log. An entry is copied with a later batch, or, if
- * a batch has already passed it because its request took long, inserted at once. The end moves with the last piece of a batch: what a
- * reader finds in the table behind it is in the log as well.
+ * the end has already passed it because its request took long, inserted at once.
  */
 export interface WindowSlots {
   /** A line of an admitted request is being written, in the transaction that is open. */
@@ -21,59 +20,36 @@ export interface WindowSlots {
   catchUp(): Promise<void>
 }
 
-/** So many share the pages of their keys. */
+/** Brought in at once: some milliseconds. */
 const BATCH_LINES = 4_096
-/** Brought in at once: a millisecond. */
-const PIECE_SLOTS = 256
-/** New lines for each piece: a batch is in before the next is due. */
-const LINES_FOR_PIECE = PIECE_SLOTS / 2
 /** So few behind the end are read faster than they are brought in. */
 const FEW_LINES = 256
 /** Most requests are over by then, and need not bring themselves in. */
 const SETTLED_MS = 2_000
 
-type Slot = readonly [KeyId, Instant, GenerationId]
-
-/** Lines from the end on, below an id. */
-interface Batch {
-  readonly below: string
-  /** The last slot of each piece but the last. */
-  readonly cuts: readonly Slot[]
-  /** How many pieces are in. */
-  done: number
-}
-
-const SLOT = 'key_id, admitted_at, generation_id'
-const SLOTS = `SELECT ${SLOT} FROM activity WHERE generation_id >= ?1 AND generation_id < ?2 AND admitted = 1`
-/** The keys by themselves are compared sooner. */
-const COPY_PIECE = `
-  INSERT OR IGNORE INTO window_slots (${SLOT})
-  ${SLOTS} AND key_id BETWEEN ?3 AND ?6 AND (${SLOT}) > (?3, ?4, ?5) AND (${SLOT}) <= (?6, ?7, ?8) ORDER BY ${SLOT}`
-
-const BEFORE_ALL: Slot = ['' as KeyId, 0 as Instant, '' as GenerationId]
-const BEHIND_ALL: Slot = ['~' as KeyId, 0 as Instant, '' as GenerationId]
+const COPY_SLOTS = `
+  INSERT OR IGNORE INTO window_slots (key_id, admitted_at, generation_id)
+  SELECT key_id, admitted_at, generation_id FROM activity
+  WHERE generation_id >= ? AND generation_id < ? AND admitted = 1
+  ORDER BY key_id, admitted_at, generation_id`
 
 export function openWindowSlots({ database, commit, clock }: Connection): WindowSlots {
-  const insert = statement<unknown, [...Slot]>(
+  const insert = statement<unknown, [KeyId, Instant, GenerationId]>(
     database,
-    `INSERT OR IGNORE INTO window_slots (${SLOT}) VALUES (?, ?, ?)`,
+    'INSERT OR IGNORE INTO window_slots (key_id, admitted_at, generation_id) VALUES (?, ?, ?)',
   )
   const nth = statement<{ id: string }, [string, string, number]>(
     database,
     `SELECT generation_id AS id FROM activity WHERE generation_id >= ? AND generation_id < ?
      ORDER BY generation_id LIMIT 1 OFFSET ?`,
   )
-  const sorted = statement<unknown, [string, string]>(database, `${SLOTS} ORDER BY ${SLOT}`)
-  const copyPiece = statement<unknown, [string, string, ...Slot, ...Slot]>(database, COPY_PIECE)
+  const copySlots = statement<unknown, [string, string]>(database, COPY_SLOTS)
   const whereEnds = statement<{ below: string }>(database, 'SELECT below FROM window_slots_end')
   const move = statement<unknown, [string]>(database, 'UPDATE window_slots_end SET below = ?')
   /** Null before it was read. */
   let end: string | null = null
-  /** What is being brought in. */
-  let batch: Batch | null = null
-  /** Lines for which no batch was begun yet. */
+  /** Since lines were last brought in. */
   let noted = 0
-  let isKeepingUp = false
 
   /** Text that lies between two ids. */
   const readEnd = (): string => {
@@ -81,68 +57,39 @@ export function openWindowSlots({ database, commit, clock }: Connection): Window
     return end
   }
 
-  /** The oldest lines, of requests that arrived before `until`; null where there are few. */
-  const beginBatch = (until: string): Batch | null => {
-    noted = Math.max(0, noted - BATCH_LINES)
-    const from = readEnd()
-    if (nth().get(from, until, FEW_LINES) === null) return null
-    const below = nth().get(from, until, BATCH_LINES)?.id ?? until
-    const slots = sorted().values(from, below) as unknown as readonly Slot[]
-    const cuts = slots.filter((_, place) => place % PIECE_SLOTS === PIECE_SLOTS - 1)
-    return { below, cuts, done: 0 }
-  }
-
-  /** Brings in the next piece, of a new batch where none is under way; true when there may be more of them. */
-  const bringIn = (until: string): boolean => {
+  /** Brings in the oldest lines, of requests that arrived before `until`; true when there are more of them. */
+  const copyBatch = (until: string): boolean => {
     if (!commit.writable) return false
-    batch ??= beginBatch(until)
-    if (batch === null) return false
-    const { below, cuts, done } = batch
-    const isLast = done === cuts.length
+    const from = readEnd()
+    if (nth().get(from, until, FEW_LINES) === null) return false
+    const next = nth().get(from, until, BATCH_LINES)
+    const below = next?.id ?? until
     const isDone = commit.tryWrite(() => {
-      copyPiece().run(
-        readEnd(),
-        below,
-        ...(cuts[done - 1] ?? BEFORE_ALL),
-        ...(cuts[done] ?? BEHIND_ALL),
-      )
-      if (isLast) move().run(below)
+      copySlots().run(from, below)
+      move().run(below)
     })
-    if (!isDone) return false
-    batch.done++
-    if (isLast) {
-      end = below
-      batch = null
-    }
-    return true
+    if (isDone) end = below
+    return isDone && next !== null
   }
 
-  const isDue = (): boolean =>
-    noted >= (batch === null ? BATCH_LINES : batch.done * LINES_FOR_PIECE)
-
-  const keepUp = async (): Promise<void> => {
-    try {
-      while (isDue() && bringIn(generationsFrom(later(clock.now(), -SETTLED_MS)))) await nextTurn()
-    } finally {
-      isKeepingUp = false
-    }
+  const copyUntil = async (until: string): Promise<void> => {
+    while (copyBatch(until)) await nextTurn()
   }
+
+  const copySettled = (): Promise<void> =>
+    copyUntil(generationsFrom(later(clock.now(), -SETTLED_MS)))
 
   return {
     note(keyId, admittedAt, id) {
-      if (id < (batch?.below ?? readEnd())) {
-        insert().run(keyId, admittedAt, id)
-        return
+      if (id < readEnd()) insert().run(keyId, admittedAt, id)
+      else if (++noted === BATCH_LINES) {
+        noted = 0
+        setImmediate(() => copySettled().catch(ignoreTrouble))
       }
-      noted++
-      if (isKeepingUp || !isDue()) return
-      isKeepingUp = true
-      setImmediate(() => keepUp().catch(ignoreTrouble))
     },
-    async catchUp() {
+    catchUp() {
       commit.flush()
-      const until = generationsFrom(later(clock.now(), 1))
-      while (bringIn(until)) await nextTurn()
+      return copyUntil(generationsFrom(later(clock.now(), 1)))
     },
   }
 }
