@@ -8,7 +8,7 @@ import { type Problem, readProblem } from './read-problem.ts'
 const TOO_LONG =
   /maximum context length is|context_length_exceeded|exceeds? the (?:model'?s )?(?:maximum )?context (?:length|window)|reduce the length of the messages/i
 
-const BAD_KEY = /^(?:incorrect|invalid) api key\b/i
+const BAD_KEY = /^incorrect api key provided\b/i
 
 /** The failure for an error status. `text` is its body, as far as it was read. */
 export function fromErrorAnswer(
@@ -40,7 +40,8 @@ function toFailure(
   const providerCode = toProviderCode(kind, problem)
   const permanent = kind === 'overloaded' ? permanentOf(problem) : undefined
   // OpenAI's images API answers 400 when the account has no credit left, xAI for a key that it does not know.
-  const isOperators = isQuotaCode(problem) || BAD_KEY.test(problem.message ?? '')
+  const isBadKey = status === 400 && BAD_KEY.test(problem.message ?? '')
+  const isOperators = isQuotaCode(problem) || isBadKey
   const actualKind = kind === 'rejected' && isOperators ? 'unauthorized' : kind
   const details: FailureDetails = {
     ...(status !== undefined && { status }),

@@ -242,4 +242,7 @@ test('a key that the provider does not know is the operator’s to mend, also wh
   expect(read(400, xai).kind).toBe('unauthorized')
   const told = { error: { message: 'the prompt says: invalid api key', code: 'bad_request' } }
   expect(read(400, told).kind).toBe('rejected')
+  const argument = { error: { message: 'Invalid api key parameter in tool "search"' } }
+  expect(read(400, argument).kind).toBe('rejected')
+  expect(read(422, xai).kind).toBe('rejected')
 })
