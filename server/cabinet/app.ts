@@ -149,6 +149,13 @@ const isByItself = ({ method, headers }: Request): boolean =>
   method === 'GET' &&
   (headers.get('accept') === 'text/event-stream' || headers.get('hx-trigger') === LIVE_LIST)
 
+/** A part of a page that is open, or a file of it: of its account, and nothing is followed from it. */
+const isPart = ({ headers }: Request, { pathname }: URL): boolean =>
+  pathname.endsWith('.csv') ||
+  (headers.has('hx-request') &&
+    !headers.has('hx-boosted') &&
+    !headers.has('hx-history-restore-request'))
+
 async function findGuest(
   { deps, signIn }: House,
   request: Request,
@@ -216,7 +223,8 @@ const usualOf = ({ accounts, session }: Guest) =>
   accounts.find(({ account }) => account.id === session.account) ?? accounts[0]
 
 /** Somebody opens a page: what they follow from it is of the same account. */
-const isOpened = ({ request }: Guest): boolean => request.method === 'GET' && !isByItself(request)
+const isOpened = ({ request, url }: Guest): boolean =>
+  request.method === 'GET' && !isByItself(request) && !isPart(request, url)
 
 async function choose(guest: Guest, { id }: Account): Promise<void> {
   const { operator, session } = guest

@@ -25,6 +25,7 @@ test('a request is told of as soon as it has ended, and the filtered page has it
   const { browser } = await house.person('ann@example.org', 'owner')
   const { key: secret } = await house.act('keys.create', { name: 'seen' })
   const page = await browser.open('/cabinet/activity?key=seen&status=2xx')
+  const { id: account } = await house.act('accounts.show', { name: 'default' })
   expect(page.text).toContain('data-live="/cabinet/live?account=')
   const stream = await openStream(house, browser)
   const before = await stream.figures()
@@ -38,7 +39,7 @@ test('a request is told of as soon as it has ended, and the filtered page has it
   const again = /data-latest="[^"]*" hx-get="([^"]+)" hx-trigger="request-came"/.exec(
     page.text,
   )?.[1]
-  expect(again).toBe('/cabinet/activity?key=seen&amp;status=2xx&amp;new=1')
+  expect(again).toBe(`/cabinet/activity?key=seen&amp;status=2xx&amp;account=${account}&amp;new=1`)
   const list = await browser.open(again?.replaceAll('&amp;', '&') ?? '')
   expect(list.text).toContain(`data-latest="${request}"`)
   // While nothing that came matches, a list that found nothing stays as it is.
@@ -84,4 +85,36 @@ test('open pages of an account share what is read, each as far as its person see
   )
   for (const stream of streams) stream.close()
   expect(told.map(({ shown }) => 'balance' in shown)).toEqual([true, true, false])
+})
+
+test('what an open page asks for, and its file, are of its account, and move no other page to it', async () => {
+  const { browser } = await house.person('two@example.org', 'owner')
+  await house.act('accounts.create', { name: 'second' })
+  await house.act('accounts.members.add', {
+    account: 'second',
+    email: 'two@example.org',
+    role: 'owner',
+  })
+  const { key: secret } = await house.act('keys.create', { name: 'of the first' })
+  await ask(secret)
+  const { text } = await browser.open('/cabinet/activity?account=default')
+  const form = await browser.open('/cabinet/keys/new')
+  const addressIn = (page: string, pattern: RegExp): string =>
+    (pattern.exec(page)?.[1] ?? '').replaceAll('&amp;', '&')
+  // Another tab.
+  await browser.open('/cabinet/balance?account=second')
+  const headers = { 'hx-request': 'true', 'hx-trigger': 'requests' }
+  const again = addressIn(text, /hx-get="([^"]+)" hx-trigger="request-came"/)
+  expect((await browser.open(again, { headers })).text).toContain('>of the first<')
+  const file = await browser.open(addressIn(text, /href="(\/cabinet\/activity\.csv[^"]*)"/))
+  expect(file.text).toContain('of the first')
+  const matches = addressIn(form.text, /hx-get="(\/cabinet\/keys\/matches[^"]*)"/)
+  expect(matches).toContain('?account=')
+  await browser.open(matches, { headers: { 'hx-request': 'true' } })
+  expect((await browser.open('/cabinet/activity')).text).not.toContain('of the first')
+  // A link that is followed, by a script too, moves what is opened next.
+  await browser.open('/cabinet?account=default', {
+    headers: { 'hx-request': 'true', 'hx-boosted': 'true' },
+  })
+  expect((await browser.open('/cabinet/activity')).text).toContain('of the first')
 })

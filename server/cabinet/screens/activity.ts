@@ -40,7 +40,7 @@ export const showActivity: Show = async (visit) => {
     title: words.activity.title,
     live: hrefOf('/cabinet/live', { account: visit.account.id }),
     content: html`<div class="top"><h1>${words.activity.title}</h1>
-<a href="${hrefOf('/cabinet/activity.csv', stated(visit))}" hx-boost="false">${words.activity.csv}</a></div>
+<a href="${hrefOf('/cabinet/activity.csv', { ...stated(visit), account: visit.account.id })}" hx-boost="false">${words.activity.csv}</a></div>
 ${filtersOf(visit)}`,
     rest: () => drawRequests(visit),
   } satisfies Sheet
@@ -72,7 +72,7 @@ const freshOf = (visit: Visit, [latest]: readonly Entry[]): Html | '' => {
   if (visit.url.searchParams.has('before')) return ''
   const href = hrefOf('/cabinet/activity', {
     ...stated(visit),
-    account: visit.url.searchParams.get('account'),
+    account: visit.account.id,
     [NEW]: latest === undefined ? '1' : null,
   })
   return html` data-latest="${latest?.id ?? ''}" hx-get="${href}" hx-trigger="request-came" hx-select="#${LIVE_LIST}" hx-swap="outerHTML" hx-disinherit="*"`
@@ -121,8 +121,8 @@ const emptyOf = ({ words: { activity: words }, url }: Visit, { searched_to }: Fo
 /** To the page behind this one; or, where few of many match, how far was looked, and on from there. */
 function onwardOf(visit: Visit, { requests, searched_to, searched_back_to }: Found): Html | null {
   const words = visit.words.activity
-  const hrefBefore = (before: string): string =>
-    hrefOf('/cabinet/activity', { ...stated(visit), before })
+  const hrefBefore = (before: string, account: string | null = null): string =>
+    hrefOf('/cabinet/activity', { ...stated(visit), before, account })
   const last = requests[PAGE - 1]
   if (requests.length > PAGE && last !== undefined) {
     return html`<p class="pages"><a class="button" href="${hrefBefore(last.id)}">${words.older}</a></p>`
@@ -133,7 +133,7 @@ function onwardOf(visit: Visit, { requests, searched_to, searched_back_to }: Fou
   const goesOn =
     requests.length > 0
       ? ''
-      : html` hx-get="${href}" hx-trigger="load delay:200ms" hx-target="#${LIVE_LIST}" hx-select="#${LIVE_LIST} > *" hx-swap="innerHTML"`
+      : html` hx-get="${hrefBefore(searched_to, visit.account.id)}" hx-trigger="load delay:200ms" hx-target="#${LIVE_LIST}" hx-select="#${LIVE_LIST} > *" hx-swap="innerHTML"`
   return html`<p class="pages"${goesOn} role="status"><span class="note">${words.searched} ${time(visit, searched_back_to)}</span>
 <a class="button" href="${href}">${words.further}</a></p>`
 }

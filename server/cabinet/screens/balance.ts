@@ -264,7 +264,7 @@ async function ledgerOf(visit: Visit): Promise<Html> {
   const shown = entries.slice(0, PAGE)
   const last = shown.at(-1)
   return html`<div class="top"><h2 id="ledger">${words.balance.ledger}</h2>
-<a href="${hrefOf('/cabinet/balance.csv', { kind })}" hx-boost="false">${words.activity.csv}</a></div>
+<a href="${hrefOf('/cabinet/balance.csv', { kind, account: visit.account.id })}" hx-boost="false">${words.activity.csv}</a></div>
 <form class="filters" method="get" action="/cabinet/balance">${choice('kind', words.balance.kind, [['', words.balance.all], ...KINDS.map((name) => [name, words.balance.kinds[name] ?? name] as const)], kind ?? '')}
 <button type="submit">${words.activity.filter}</button></form>
 ${table(

@@ -4,7 +4,7 @@ import { LIMITS, type LimitsRecord } from '#domain/limits.ts'
 import { type Html, html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import { field, foreign } from '../draw/parts.ts'
-import type { Visit } from '../visit.ts'
+import { hrefOf, type Visit } from '../visit.ts'
 import { readDollars } from './dollars.ts'
 import { isChanged } from './were.ts'
 
@@ -25,7 +25,7 @@ export const drawLimits = (visit: Visit, filled: Filled): Html => {
 ${LIMITS.map(({ name, unit }) =>
   unit === 'masks'
     ? html`<div class="wide"><label for="${name}">${words.keys.fields[name]}</label>
-<textarea id="${name}" name="${name}" rows="3" aria-describedby="${name}-hint" autocapitalize="none" spellcheck="false" hx-get="/cabinet/keys/matches" hx-trigger="input changed delay:300ms" hx-target="#matches" hx-select="#matches" hx-swap="outerHTML">${filled(name)}</textarea>
+<textarea id="${name}" name="${name}" rows="3" aria-describedby="${name}-hint" autocapitalize="none" spellcheck="false" hx-get="${hrefOf('/cabinet/keys/matches', { account: visit.account.id })}" hx-trigger="input changed delay:300ms" hx-target="#matches" hx-select="#matches" hx-swap="outerHTML">${filled(name)}</textarea>
 <p class="hint" id="${name}-hint">${words.keys.masks}</p>
 ${drawMatches(visit, readMasks(filled(name)))}</div>`
     : field(name, words.keys.fields[name] ?? name, {

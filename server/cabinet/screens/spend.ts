@@ -77,7 +77,7 @@ export const showSpend: Show = async (visit) => {
   const { words } = visit
   const asked = readAsked(visit)
   const head = html`<div class="top"><h1>${words.spend.title}</h1>
-<a href="${hrefOf('/cabinet/spend.csv', Object.fromEntries(visit.url.searchParams))}" hx-boost="false">${words.activity.csv}</a></div>
+<a href="${hrefOf('/cabinet/spend.csv', { ...Object.fromEntries(visit.url.searchParams), account: visit.account.id })}" hx-boost="false">${words.activity.csv}</a></div>
 ${filtersOf(visit, asked)}`
   if (isUnreadable(visit.url.searchParams)) {
     const content = html`${head}<p class="empty">${words.activity.noDay}</p>`
