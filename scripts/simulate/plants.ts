@@ -63,9 +63,9 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   /** A frame that arrives in pieces loses what follows it. */
   'frame-cut': {
-    file: 'db/front/link.ts',
-    from: 'this.received = rest.length === 0 ? [] : [rest]',
-    to: 'this.received = []',
+    file: 'db/front/frame.ts',
+    from: '[all.subarray(end)]\n    this.bytes = all.length - end',
+    to: '[]\n    this.bytes = 0',
   },
 }
 
