@@ -169,6 +169,7 @@ export class Crew {
   }
 
   refuseHeirs(): void {
+    this.isOver = true
     this.facts = () => {
       throw notNow('the gateway that serves is being stopped')
     }
@@ -207,7 +208,7 @@ export class Crew {
   /** Runs one process, and another once that has ended, until this gateway stops. */
   private async keep(): Promise<void> {
     const { signal } = this.closed
-    while (!signal.aborted) {
+    while (!signal.aborted && !this.isOver) {
       const startedMs = performance.now()
       const fault = await this.run()
       if (signal.aborted || this.isOver) return
@@ -233,6 +234,8 @@ export class Crew {
   private joined(link: Link, owner: Owner, pid: number): Answer {
     const { host } = this
     if (host === null) throw new Error('nothing is lent')
+    // It was started when the others were told to leave, and has nothing to bring.
+    if (this.empty !== null) throw notNow('the store changes hands')
     this.links.set(owner.epoch, { link, pid })
     return host.joined(link, owner, this.expected.delete(owner.epoch))
   }
@@ -281,6 +284,7 @@ export class Crew {
   }
 
   private handOver(link: Link, unix: string, pid: number): Promise<Legacy> {
+    if (this.isOver) throw notNow('the gateway that serves is being stopped')
     const serves = Promise.withResolvers<boolean>()
     const { promise, resolve } = Promise.withResolvers<Legacy>()
     this.serves = serves

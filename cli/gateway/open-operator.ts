@@ -58,7 +58,9 @@ async function openShared(
       version: VERSION,
       vault: masterKey && openVault(masterKey),
     })
-    return { ...store, close: () => store.close().finally(unlock) }
+    const { close } = store
+    // Its owner is another after it was ended and has joined again: no copy of the store would tell.
+    return Object.assign(store, { close: () => close().finally(unlock) })
   } catch (cause) {
     unlock()
     throw cause

@@ -199,7 +199,7 @@ export async function handOver(
   const legacy = { owners, held: held.filter(({ claim }) => epochs.has(claim.owner.epoch)) }
   if (await heir.give(legacy)) return null
   printNote(context, '! it does not serve: this one goes on')
-  if (hasOpen(heir.pid, lockFileOf(context.dataDir))) process.kill(heir.pid, 'SIGKILL')
+  endHung(heir.pid, lockFileOf(context.dataDir))
   const { url, authListen, metricsUrl } = gateway
   return {
     ...FIRST,
@@ -213,7 +213,16 @@ export async function handOver(
   }
 }
 
-/** A process that hangs keeps the data directory from everybody else. Only Linux tells what it has open. */
+/** A process that hangs keeps the data directory from everybody else. */
+function endHung(pid: number, lock: string): void {
+  try {
+    if (hasOpen(pid, lock)) process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Only Linux tells. */
 function hasOpen(pid: number, path: string): boolean {
   const directory = `/proc/${pid}/fd`
   const isThat = (name: string): boolean => {

@@ -28,8 +28,10 @@ export interface LeaseEnd extends Pick<LinkEnd, 'answer' | 'learn'> {
   lost(): void
 }
 
-/** How long a keeper that listens may take to open the store, and to serve. */
+/** How long the keeper that listens may take to open the store. */
 const OPEN_MS = 10_000
+/** How long one of two keepers is waited for before the other is tried. */
+const TRY_MS = 2_000
 /** How long a process looks for its next keeper: one that hangs is ended after 20 s, and the one before opens the store again. */
 const LOOK_MS = 30_000
 const RETRY_MS = 20
@@ -134,7 +136,8 @@ export class Lease {
     })
     await Bun.connect({ unix, socket: linkSocket(link) })
     const joining = link.call(JOIN, [this.owner, this.end.pid]) as Promise<Opened | null>
-    if (await within(joining, OPEN_MS)) return { link, opened: await joining }
+    if (await within(joining, this.owner === null ? OPEN_MS : TRY_MS))
+      return { link, opened: await joining }
     joining.catch(() => {})
     link.close()
     throw new Error('the keeper has not opened the store')

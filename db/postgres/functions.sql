@@ -104,12 +104,13 @@ BEGIN
 END $$;
 
 -- The tokens of the slots behind `since`. The sums that are kept are those of the slots behind `kept_from`, and move on to `since`: each slot is
--- read once more, when it leaves. Where none are kept, all are read.
+-- read once more, when it leaves. Where none are kept, all are read; and where they are of another minute: what left since then may be
+-- gone, or too much to read.
 CREATE OR REPLACE FUNCTION tokens_since(of_account boolean, id text, since bigint, INOUT kept_from bigint, INOUT kept_spent bigint, INOUT kept_held bigint,
   OUT spent bigint, OUT held bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE b record;
 BEGIN
-  IF kept_from IS NULL THEN
+  IF kept_from IS NULL OR kept_from < since - 60000 THEN
     b := tokens_between(of_account, id, since, 9223372036854775807);
     kept_from := since; kept_spent := b.spent; kept_held := b.held;
   ELSIF kept_from < since THEN

@@ -134,7 +134,7 @@ if (POSTGRES_BIN === null) {
           }
         },
       ]
-      for (let n = 0; n < (FULL ? 4_000 : 800); n++) {
+      for (let n = 0; n < (FULL ? 2_000 : 800); n++) {
         await acts[draw(acts.length)]?.()
         for (const { id, ...row } of await tables.all<Record<string, unknown>>(KEPT)) {
           const { kept_spent: spent, kept_held: held } = row
@@ -185,6 +185,20 @@ if (POSTGRES_BIN === null) {
       expect(await kept()).toBe(0)
       await store.admissions.admit(claim(key, 1))
       expect(await tables.all(KEPT)).toMatchObject([{ kept_spent: 51 }, { kept_spent: 51 }])
+    })
+
+    test('are those of this minute after days in which nothing was asked, and what left was deleted', async () => {
+      const { clock, store, issue, claim, settle } = await open(await cluster.create())
+      const key = await issue(1_000, 'acct_1')
+      const first = claim(key, 100)
+      await store.admissions.admit(first)
+      await settle(first, 1_200)
+      expect(await store.admissions.admit(claim(key, 10))).toMatchObject({ admitted: false })
+      clock.advance(3 * DAY_MS)
+      await store.admissions.trim(clock.now())
+      const [shown] = await store.admissions.quota([key.id], clock.now())
+      expect(shown?.tokens).toMatchObject({ limit: 1_000, remaining: 1_000 })
+      expect(await store.admissions.admit(claim(key, 10))).toMatchObject({ admitted: true })
     })
 
     /** The pages of what this asks of the database. */

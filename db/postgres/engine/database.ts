@@ -99,7 +99,7 @@ export function openDatabase(
       on((clients) => deadlined(ask(clients[lane], sql, bindings), CALL_MS, lost), patienceMs),
     )
   const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T> =>
-    repeated(() => on(({ pool }) => inTransaction(pool, mode, act), patienceMs))
+    repeated(() => on(({ pool }) => inTransaction(pool, mode, act, patienceMs), patienceMs))
   const track = <T>(promise: Promise<T>): Promise<T> => {
     const settled = promise.then(forget, forget)
     writing.add(settled)
@@ -155,14 +155,20 @@ export function openDatabase(
   }
 }
 
-/** It is given up where its commit waits for a standby. */
-async function inTransaction<T>(pool: SQL, mode: string, act: (tx: Sql) => Promise<T>): Promise<T> {
+/** Where its commit waits for a standby it is given up, but for who waits as long as it takes: done again, it would wait beside itself. */
+async function inTransaction<T>(
+  pool: SQL,
+  mode: string,
+  act: (tx: Sql) => Promise<T>,
+  patienceMs?: number,
+): Promise<T> {
   const written = Promise.withResolvers<void>()
   const whole = pool.begin(mode, async (client) => {
     const made = await act(sqlOn(client))
     written.resolve()
     return made
   }) as Promise<T>
+  if (patienceMs === Number.POSITIVE_INFINITY) return await whole
   const committed = written.promise.then(() => deadlined(whole, COMMIT_MS, unconfirmed))
   return await Promise.race([whole, committed])
 }
