@@ -23,3 +23,6 @@ export const sees = (actor: Actor | null, key: ApiKey): boolean =>
 
 /** As the log of acts names them: by their address, and by the id that stays when it changes. */
 export const nameOf = ({ email, personId }: Actor): string => `${email} (${personId})`
+
+/** Whether an act is of a person, and not of the operator. */
+export const isPersonName = (who: string): boolean => /^\S+@\S+ \(usr_[0-9a-z]+\)$/.test(who)

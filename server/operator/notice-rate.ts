@@ -2,39 +2,43 @@
 import type { Account } from '#domain/account.ts'
 import { DAY_MS, later, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { isPersonName } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 
-/** Within a day, tests among them. */
-const MAX_CAUSED_NOTICES = 20
+const SAID = {
+  'thresholds.set': ['threshold_changes', 'the threshold of one account is changed at most'],
+  'thresholds.test': ['test_notices', 'test notices of one account are sent at most'],
+} as const
 
-/** Of other kinds there may be more: what lies beyond is not counted. */
+/** Of each within a day. A notice is due only where the threshold was changed since the last, and once a day as long as the account is low. */
+const MOST = 10
+
+/** What the operator's programs do besides is not counted; of what lies beyond, nothing. */
 const MAX_READ = 1_000
 
 /** @throws rate_limit_exceeded */
 export async function requireNoticesLeft(
   { store, clock, actor }: OperatorDeps,
-  { id: accountId }: Account,
+  { name: target }: Account,
+  verb: keyof typeof SAID,
 ): Promise<void> {
   if (actor === undefined) return
   const at = clock.now()
-  const since = later(at, -DAY_MS)
-  const events = new Map(
-    (await store.notices.list({ accountId, limit: MAX_READ }))
-      .filter(({ type, createdAt }) => type === 'gateway.low_balance' && createdAt > since)
-      .map(({ eventId, createdAt }) => [eventId, createdAt]),
+  const since = later(at, 1 - DAY_MS)
+  const done = await store.acts.list({ verb, target, since, limit: MAX_READ })
+  const counted = done.filter(
+    ({ who, changed }) =>
+      isPersonName(who) && (verb === 'thresholds.test' || 'threshold_usd' in changed),
   )
-  const oldest = [...events.values()][MAX_CAUSED_NOTICES - 1]
+  const oldest = counted[MOST - 1]
   if (oldest === undefined) return
-  const nextAt = later(oldest, DAY_MS)
+  const nextAt = later(oldest.at, DAY_MS)
+  const [limit, words] = SAID[verb]
   throw new GatewayError(
     'rate_limit_exceeded',
-    `at most ${MAX_CAUSED_NOTICES} low-balance notices of one account are sent within a day: the next can be sent at ${renderInstant(nextAt)}`,
+    `${words} ${MOST} times within a day by its people: the next time is at ${renderInstant(nextAt)}`,
     {
-      metadata: {
-        limit: 'low_balance_notices',
-        limit_value: MAX_CAUSED_NOTICES,
-        resets_at: renderInstant(nextAt),
-      },
+      metadata: { limit, limit_value: MOST, resets_at: renderInstant(nextAt) },
       retryAfterSeconds: Math.max(1, Math.ceil((nextAt - at) / 1000)),
     },
   )

@@ -3,12 +3,7 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
-import {
-  channelsOf,
-  judgeLowBalance,
-  type Threshold,
-  type ThresholdChange,
-} from '#domain/low-balance.ts'
+import { channelsOf, type Threshold } from '#domain/low-balance.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
@@ -91,7 +86,10 @@ export const setThreshold = mutation(
     }
     const offer = { secret, rotates: rotatesSecret }
     const { after, hasNewSecret } = await inTurn(deps, async () => {
-      if (await tellsNow(deps, account, change)) await requireNoticesLeft(deps, account)
+      const { below: standing } = await store.thresholds.find(account.id)
+      if (below !== undefined && below !== standing) {
+        await requireNoticesLeft(deps, account, 'thresholds.set')
+      }
       return await store.thresholds.set(change, offer, act(account.name))
     })
     return {
@@ -102,19 +100,6 @@ export const setThreshold = mutation(
     }
   },
 )
-
-/** Whether the change is judged as a fall below the threshold, of which somebody is told. */
-async function tellsNow(
-  { store, clock }: OperatorDeps,
-  { id }: Account,
-  change: ThresholdChange,
-): Promise<boolean> {
-  const { mark, ...standing } = await store.thresholds.find(id)
-  const threshold = { ...standing, ...change }
-  const balance = (await store.accounts.find(id))?.balance ?? NO_MONEY
-  const { notify } = judgeLowBalance(balance, threshold.below, mark, 'threshold', clock.now())
-  return notify && channelsOf(threshold).length > 0
-}
 
 function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryConfig): string[] {
   const hasNoChannel = email === null && webhookUrl === null
@@ -143,7 +128,7 @@ export const testThreshold = mutation(
     const facts = await draftTest(deps, account, threshold)
     const tested = act(account.name, { event_id: facts.eventId, channels })
     await inTurn(deps, async () => {
-      await requireNoticesLeft(deps, account)
+      await requireNoticesLeft(deps, account, 'thresholds.test')
       await deps.store.notices.post(draftNotices(facts, channels), tested)
     })
     return { event_id: facts.eventId, channels, running: deps.live !== null }

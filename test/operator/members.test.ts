@@ -457,3 +457,42 @@ test('an owner invites no address that may not sign up, the operator adds any', 
   const asked = { account: 'acme', email: 'out@elsewhere.org', role: 'viewer' } as const
   expect(await ask('accounts.members.invite', asked)).toMatchObject({ role: 'viewer' })
 })
+
+test('people change the threshold, and ask for tests, so often a day: neither spends the other, and the operator’s are not counted', async () => {
+  const deps = await openFurnished()
+  const { act: asOwner } = await anActor(deps, 'owner')
+  const { name: account, id } = await act(deps, 'accounts.show', { name: 'default' })
+  await act(deps, 'balance.top-up', { amount_usd: '3' })
+  await act(deps, 'thresholds.set', { email: 'a@example.org' })
+  const tooMany = { code: 'rate_limit_exceeded' }
+  for (let n = 0; n < 10; n++) await act(deps, 'thresholds.test', {})
+  for (let n = 0; n < 10; n++) await asOwner('thresholds.test', { account })
+  const limit = { limit: 'test_notices', limit_value: 10 }
+  await expect(asOwner('thresholds.test', { account })).rejects.toMatchObject({
+    ...tooMany,
+    details: { metadata: limit, retryAfterSeconds: 86_400 },
+  })
+  // Each fall that is told of is of a change: cleared, set to the balance, and a charge.
+  const notices = async () =>
+    (await deps.store.notices.list({ accountId: id as never, limit: 1_000 })).length
+  const tested = await notices()
+  const fall = async () => {
+    await asOwner('thresholds.set', { account, threshold_usd: null })
+    const { balance_usd } = await act(deps, 'balance.show', {})
+    await asOwner('thresholds.set', { account, threshold_usd: balance_usd })
+    await act(deps, 'balance.adjust', { amount_usd: '-0.01', note: 'a charge' })
+  }
+  await asOwner('thresholds.set', { account, threshold_usd: '10' })
+  await act(deps, 'thresholds.set', { threshold_usd: null })
+  for (let n = 0; n < 5; n++) await fall()
+  await expect(asOwner('thresholds.set', { account, threshold_usd: '1' })).rejects.toMatchObject({
+    ...tooMany,
+    details: { metadata: { limit: 'threshold_changes', limit_value: 10 } },
+  })
+  expect((await notices()) - tested).toBe(6)
+  // What changes no threshold is not counted; nor what the operator does.
+  await asOwner('thresholds.set', { account, email: 'b@example.org' })
+  await act(deps, 'thresholds.set', { threshold_usd: '1' })
+  deps.clock.advance(DAY_MS)
+  await asOwner('thresholds.set', { account, threshold_usd: '2' })
+})

@@ -71,6 +71,7 @@ function problemOf(visit: Visit, error: GatewayError): string {
   const { metadata, retryAfterSeconds = 0 } = error.details
   return words.balance.tooMany(
     Number(metadata?.['limit_value']),
+    metadata?.['limit'] === 'test_notices',
     span(retryAfterSeconds, words.span),
   )
 }

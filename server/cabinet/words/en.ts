@@ -403,8 +403,10 @@ export const ENGLISH = {
     saved: 'Saved.',
     test: 'Send a test notice',
     tested: 'A test notice is on its way. The list below shows how it went.',
-    tooMany: (most: number, wait: string) =>
-      `At most ${most} of these notices are sent within a day, tests among them. The next can be sent in ${wait}.`,
+    tooMany: (most: number, isTest: boolean, wait: string) =>
+      isTest
+        ? `At most ${most} test notices are sent within a day. The next can be sent in ${wait}.`
+        : `The threshold is changed at most ${most} times within a day. It can be changed again in ${wait}.`,
     rotate: 'New signing secret',
     secretTitle: 'The signing secret of the webhook',
     secretText: 'It is shown this once. The receiver checks each call’s signature with it.',
