@@ -22,7 +22,6 @@ import { type Membership, ROLES, type Role } from '#signin/register/membership.t
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount, findOpenAccount } from './find-account.ts'
-import { inTurn } from './in-turn.ts'
 import { invitationMail } from './invitation-mail.ts'
 import { findPerson } from './people.ts'
 import { mutation, verb } from './verb.ts'
@@ -237,11 +236,11 @@ export const setRole = mutation(
     const { person, membership } = await findMember(deps, text, account)
     await refuseOwn(deps, account, person)
     const changed = act(person.id, { account: account.name })
-    const previous_role = await inTurn(deps, async () => {
-      await requireStillOwner(deps, account)
-      return await deps.store.signin.memberships.put({ ...membership, role }, null, changed)
-    })
-    return { ...render(person, { ...membership, role }, account.name), previous_role }
+    const { memberships } = deps.store.signin
+    const expected = { by: deps.actor?.personId ?? null }
+    const changedTo = { ...membership, role }
+    const previous_role = await memberships.put(changedTo, null, changed, expected)
+    return { ...render(person, changedTo, account.name), previous_role }
   },
 )
 
@@ -311,10 +310,7 @@ export const removeMember = mutation(
     const { person, membership } = await findMember(deps, text, account)
     await refuseOwn(deps, account, person)
     const removed = act(person.id, { account: account.name, removed: true })
-    await inTurn(deps, async () => {
-      await requireStillOwner(deps, account)
-      await memberships.remove(account.id, person.id, removed)
-    })
+    await memberships.remove(account.id, person.id, removed, { by: deps.actor?.personId ?? null })
     return { ...render(person, membership, account.name), removed: true }
   },
 )
@@ -336,14 +332,6 @@ async function refuseOwn({ actor }: OperatorDeps, account: Account, { id }: Pers
     `nobody changes their own role: another owner of ${account.name} can`,
     { param: 'person' },
   )
-}
-
-/** Of two owners who each take the other's role at once, one is none any more. @throws role_not_allowed */
-async function requireStillOwner({ actor, store }: OperatorDeps, { id }: Account): Promise<void> {
-  if (actor === undefined) return
-  const membership = await store.signin.memberships.find(id, actor.personId)
-  if (membership?.role === 'owner') return
-  throw new GatewayError('role_not_allowed', 'an owner can do this, and you are none any more')
 }
 
 /** Whoever belongs to an account can enter what is open to everybody: an owner asks those alone whom sign-up would let in. */

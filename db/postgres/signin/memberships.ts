@@ -2,12 +2,13 @@
 import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { invitationMailName } from '#signin/register/invitation.ts'
-import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
+import type { ExpectedMember, Membership, Memberships, Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import {
   END_INVITATION,
   type MembershipRow,
   PUT_MEMBERSHIP,
+  requireExpected,
   toMembership,
 } from '../../rows/membership-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
@@ -40,17 +41,29 @@ export async function join(tx: Sql, membership: Membership, at: Instant): Promis
   return before
 }
 
+/** No other change is made meanwhile, by any node. */
+async function requireStanding(
+  tx: Sql,
+  of: { accountId: AccountId; personId: PersonId },
+  { by }: ExpectedMember,
+): Promise<void> {
+  const member = await findRow(tx, of.accountId, of.personId)
+  requireExpected(member, by === null ? 'operator' : await findRow(tx, of.accountId, by))
+}
+
 export const createMemberships = (database: Database): Memberships => ({
-  put: (membership, newcomer, act) =>
+  put: (membership, newcomer, act, expected) =>
     database.change(async (tx) => {
       const { personId, role } = membership
+      if (expected !== undefined) await requireStanding(tx, membership, expected)
       await requirePerson(tx, personId, newcomer)
       const before = await join(tx, membership, act.at)
       if (before !== role) await noteAct(tx, act, { role: { from: before, to: role } })
       return before
     }),
-  remove: (accountId, personId, act) =>
+  remove: (accountId, personId, act, expected) =>
     database.change(async (tx) => {
+      if (expected !== undefined) await requireStanding(tx, { accountId, personId }, expected)
       const gone = await tx.run(
         'DELETE FROM memberships WHERE account_id = ? AND person_id = ?',
         accountId,

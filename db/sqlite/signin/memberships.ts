@@ -3,12 +3,13 @@ import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { invitationMailName } from '#signin/register/invitation.ts'
-import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
+import type { ExpectedMember, Membership, Memberships, Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import {
   END_INVITATION,
   type MembershipRow,
   PUT_MEMBERSHIP,
+  requireExpected,
   toMembership,
 } from '../../rows/membership-row.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -24,10 +25,23 @@ export function createMemberships({ database, commit }: Connection): Memberships
   const addPerson = prepareAddPerson(database)
   const noteAct = prepareNoteAct(database)
 
+  const requireStanding = (
+    accountId: AccountId,
+    personId: PersonId,
+    { by }: ExpectedMember,
+  ): void => {
+    const find = table.find()
+    requireExpected(
+      find.get(accountId, personId),
+      by === null ? 'operator' : find.get(accountId, by),
+    )
+  }
+
   return {
-    put: (membership, newcomer, act) =>
+    put: (membership, newcomer, act, expected) =>
       commit.commitDurably(() => {
-        const { personId, role } = membership
+        const { accountId, personId, role } = membership
+        if (expected !== undefined) requireStanding(accountId, personId, expected)
         if (newcomer !== null) addPerson(newcomer)
         else if (table.person().get(personId) === null) {
           throw new GatewayError('person_not_found', `there is no person ${personId}`)
@@ -36,8 +50,9 @@ export function createMemberships({ database, commit }: Connection): Memberships
         if (before !== role) noteAct(act, { role: { from: before, to: role } })
         return before
       }),
-    remove: (accountId, personId, act) =>
+    remove: (accountId, personId, act, expected) =>
       commit.commitDurably(() => {
+        if (expected !== undefined) requireStanding(accountId, personId, expected)
         if (table.remove().run(accountId, personId).changes === 0) return false
         endInvitation(accountId, personId, act.at)
         noteAct(act)

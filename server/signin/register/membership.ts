@@ -17,15 +17,30 @@ export interface Membership {
   readonly since: Instant
 }
 
+/** What must hold still as their membership is changed: they have one, and whoever changes it is an owner; null is the operator. */
+export interface ExpectedMember {
+  readonly by: PersonId | null
+}
+
 export interface Memberships {
   /**
    * Adds the person to the account, or changes their role; the act gains the role before. A `newcomer` is added in the same
    * transaction. Returns the role before, null if there was none.
-   * @throws already_exists if the address of the newcomer is taken, person_not_found
+   * @throws already_exists if the address of the newcomer is taken, person_not_found, role_not_allowed
    */
-  put(membership: Membership, newcomer: Person | null, act: Act): Promise<Role | null>
-  /** False if they are not a member. */
-  remove(accountId: AccountId, personId: PersonId, act: Act): Promise<boolean>
+  put(
+    membership: Membership,
+    newcomer: Person | null,
+    act: Act,
+    expected?: ExpectedMember,
+  ): Promise<Role | null>
+  /** False if they are not a member, where none is expected. @throws person_not_found, role_not_allowed */
+  remove(
+    accountId: AccountId,
+    personId: PersonId,
+    act: Act,
+    expected?: ExpectedMember,
+  ): Promise<boolean>
   find(accountId: AccountId, personId: PersonId): Promise<Membership | undefined>
   /** Oldest first. */
   ofAccount(accountId: AccountId): Promise<readonly Membership[]>

@@ -59,6 +59,37 @@ export function membershipsContract(bench: Bench): void {
     })
   })
 
+  test('a change that expects a member by an owner is made of none, and by nobody who is none any more', async () => {
+    const { memberships } = bench.store.signin
+    const { id } = anAccount()
+    const ann = await anOwner('ann@example.org', id)
+    const bob = await anOwner('bob@example.org', id)
+    for (const { person, membership } of [ann, bob])
+      await memberships.put(membership, person, anAct())
+    // Each takes the other's role at once.
+    const done = await Promise.allSettled([
+      memberships.put({ ...bob.membership, role: 'viewer' }, null, anAct(), { by: ann.person.id }),
+      memberships.remove(id, ann.person.id, anAct(), { by: bob.person.id }),
+    ])
+    expect(done.map((one) => (one.status === 'rejected' ? one.reason.code : one.value))).toEqual([
+      'owner',
+      'role_not_allowed',
+    ])
+    // A role that is changed as its member goes brings them not back; the operator may do both.
+    const by = ann.person.id
+    expect(await memberships.remove(id, bob.person.id, anAct(), { by })).toBe(true)
+    for (const expected of [{ by }, { by: null }]) {
+      const gone = { code: 'person_not_found' }
+      const member = { ...bob.membership, role: 'member' } as const
+      await expect(memberships.put(member, null, anAct(), expected)).rejects.toMatchObject(gone)
+      await expect(memberships.remove(id, bob.person.id, anAct(), expected)).rejects.toMatchObject(
+        gone,
+      )
+    }
+    expect(await memberships.ofAccount(id)).toEqual([ann.membership])
+    expect(await memberships.remove(id, ann.person.id, anAct(), { by: null })).toBe(true)
+  })
+
   test('people of an account are found by it', async () => {
     const { signin } = bench.store
     const { id } = anAccount()
