@@ -134,6 +134,12 @@ const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029'
 const PLAIN_TEXT = new RegExp(`^[^${CONTROL}]*$`)
 /** A name: no control characters, not only white space. */
 export const NAME_PATTERN = new RegExp(`^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`)
+/** What lists show of a key's secret, and its id as they show it or whole: a command that is meant for one must not reach a key of that name. */
+export const LIKE_ANOTHERS =
+  /^\s*(?:if-[0-9A-Za-z]{6}|key_(?:…|\.{3})?[0-9a-hjkmnp-tv-z]{6,26}\s*$)/
+export const KEY_NAME_PATTERN = new RegExp(
+  NAME_PATTERN.source.replace('^', `^(?!${LIKE_ANOTHERS.source.slice(1)})`),
+)
 
 const isPlain = (text: string): boolean => PLAIN_TEXT.test(text)
 
@@ -144,19 +150,19 @@ const isName = (text: string): boolean => {
 }
 
 /** Names and notes are shown in lists, in logs and to others of the account. */
-const holdsNoKey = z.refine<string>(
-  (text) => !holdsSecret(text),
-  'must not hold the secret of an API key',
-)
+export const HOLDS_KEY = 'must not hold the secret of an API key'
+const holdsNoKey = z.refine<string>((text) => !holdsSecret(text), HOLDS_KEY)
 
-export const nameField = z
+/** Also one that is there from before secrets were looked for. */
+export const keptNameField = z
   .string(NAME_MESSAGE)
   .check(
     z.refine(isPlain, { error: NAME_MESSAGE, abort: true }),
     z.trim(),
     z.refine(isName, { error: NAME_MESSAGE, abort: true }),
-    holdsNoKey,
   )
+
+export const nameField = keptNameField.check(holdsNoKey)
 
 /** Money that is meant for an id reaches nobody who took it as a name. */
 export const accountNameField = nameField.check(
@@ -172,7 +178,9 @@ export const lineField = (most: number) =>
       z.refine(isPlain, PLAIN_MESSAGE),
     )
 
-export const noteField = lineField(1_000).check(holdsNoKey)
+export const keptNoteField = lineField(1_000)
+export const noteField = keptNoteField.check(holdsNoKey)
+
 /** The account of what is made or listed, by name or id. */
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 /** The account that everything named in the input must belong to, by name or id; null: whichever owns it. */

@@ -3,6 +3,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { type AllowList, idleMasks } from '#domain/key.ts'
 import type { Store } from '#domain/store.ts'
+import { LIKE_ANOTHERS } from './fields.ts'
 import { nearest } from './nearest.ts'
 
 /** One sentence for each mask that matches no known model. */
@@ -16,15 +17,12 @@ export function maskWarnings({ catalogue }: Pick<Store, 'catalogue'>, masks: All
   })
 }
 
-/** How secrets and ids of keys begin: a command that is meant for one must not reach a key of that name. */
-const LIKE_ANOTHERS = /^(?:if-|key_)/
-
 /** Of a new name; a key that has one keeps it. @throws invalid_request */
 export function requireKeyName(name: string, param = 'name'): void {
   if (!LIKE_ANOTHERS.test(name)) return
   throw new GatewayError(
     'invalid_request',
-    `${param}: must not begin with if- or key_, as secrets and ids of keys do`,
+    `${param}: must not be like the secret of a key (if- and six characters) or its id (key_ and six to 26)`,
     { param },
   )
 }

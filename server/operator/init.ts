@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField, usdField } from '#forms/fields.ts'
+import { requireKeyName } from '#forms/key-warnings.ts'
 import { credit } from './balance.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
@@ -33,6 +34,7 @@ export const initialise = mutation(
     rpm_limit: z._default(z.nullable(z.int().check(z.minimum(1))), null),
   }),
   async (deps, input, act): Promise<InitRecord> => {
+    requireKeyName(input.key_name, 'key_name')
     const made = await createAccount(deps, act)
     const isNew = made !== null
     const amount = isNew ? (input.demo_credit_usd ?? NO_MONEY) : NO_MONEY

@@ -28,8 +28,9 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
   ['name', { name: '' }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: ' \n ' }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: 'x'.repeat(129) }, INVALID, 'must be a text of 1 to 128 characters'],
-  ['name', { name: 'if-Dv2QeY' }, INVALID, 'must not begin with if- or key_'],
-  ['name', { name: 'key_01' }, INVALID, 'must not begin with if- or key_'],
+  ['name', { name: 'if-Dv2QeY' }, INVALID, 'must not be like the secret of a key'],
+  ['name', { name: 'key_…xxn890' }, INVALID, 'must not be like the secret of a key'],
+  ['name', { name: ' key_01jzxxn890' }, INVALID, 'must not be like the secret of a key'],
   ['name', { name: newSecret() }, INVALID, 'must not hold the secret of an API key'],
   ['name', { name: '\ud800' }, INVALID, 'must be a text of 1 to 128 characters'],
   ...['a\nb', 'a\tb', 'end\n', '\u001b[2Jx', 'x\u007f', 'x\u009b', 'x\u2028y'].map(

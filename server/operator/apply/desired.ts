@@ -9,7 +9,8 @@ import { FREE } from '#domain/money.ts'
 import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
 import { type Credential, DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import { OWN, type RouteHop } from '#domain/route.ts'
-import { statedLimits } from '#forms/fields.ts'
+import { holdsSecret } from '#domain/secret.ts'
+import { HOLDS_KEY, statedLimits } from '#forms/fields.ts'
 import { requireKeyName } from '#forms/key-warnings.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import { readLogoutUri, requireSound } from '../clients.ts'
@@ -366,13 +367,18 @@ function requireFutureExpiry(
   }
 }
 
-/** A key that has such a name keeps it. */
+/** A key that has such a name, or such a note, keeps it. */
 function refuseNewNames(stated: readonly Entity[], current: readonly Entity[]): void {
   const known = byRef(current)
-  for (const entity of stated) {
-    const { kind, fields } = entity
-    if (kind !== 'key' || known.get(entityRef(entity))?.fields['name'] === fields['name']) continue
-    requireKeyName(String(fields['name']), 'keys')
+  for (const [n, entity] of stated.filter(({ kind }) => kind === 'key').entries()) {
+    const before = known.get(entityRef(entity))?.fields
+    for (const field of ['name', 'note'] as const) {
+      const text = String(entity.fields[field] ?? '')
+      if (before?.[field] === text) continue
+      const param = `keys.${n}.${field}`
+      if (field === 'name') requireKeyName(text, param)
+      if (holdsSecret(text)) throw invalidInput(param, HOLDS_KEY)
+    }
   }
 }
 

@@ -10,8 +10,9 @@ import {
   accountNameField,
   limitsFields,
   modifiersField,
+  keptNameField,
+  keptNoteField,
   nameField,
-  noteField,
   perMillionField,
   priceField,
   readAs,
@@ -148,12 +149,12 @@ const modelDocument = z.strictObject({
 
 const keyDocument = z.strictObject({
   ...limitsFields,
-  name: nameField,
+  name: keptNameField,
   account: accountField,
   /** Needed when several keys of the account have the name. */
   id: z.optional(z.string()),
   kind: z._default(z.enum(['ordinary', 'provisioning']), 'ordinary'),
-  note: z.optional(noteField),
+  note: z.optional(keptNoteField),
   expires_at: z.optional(timeField),
   disabled: z._default(z.boolean(), false),
 })

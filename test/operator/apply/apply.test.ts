@@ -576,7 +576,16 @@ describe('executing a plan', () => {
     await act(deps, 'keys.create', { name: 'x/y' })
     expect(await stepsOf(deps, throughToml(await act(deps, 'export', {})), true)).toEqual([])
     // A new one does not get such a name.
-    await expect(stepsOf(deps, { keys: [{ name: 'if-Dv2QeY' }] })).rejects.toThrow(/must not begin/)
+    await expect(stepsOf(deps, { keys: [{ name: 'if-Dv2QeY' }] })).rejects.toThrow(
+      /must not be like/,
+    )
+    await stepsOf(deps, { keys: [{ name: 'if-then' }, { name: 'key_prod' }] })
+    // Nor a secret in a note; one that is there stays, and is no reason to refuse the rest.
+    const { key: secret } = await act(deps, 'keys.create', { name: 'noted' })
+    await deps.store.keys.amend(old.id as KeyId, { note: secret }, anAct(deps.clock.now()))
+    expect(await stepsOf(deps, throughToml(await act(deps, 'export', {})), true)).toEqual([])
+    const noted = { keys: [{ name: 'x/y' }, { name: 'noted', note: `it is ${secret}` }] }
+    await expect(stepsOf(deps, noted)).rejects.toThrow(/^keys\.1\.note: must not hold/)
   })
 
   test('who is invited only is in no file, and pruning leaves the invitation', async () => {

@@ -2,7 +2,7 @@
 import type * as z from 'zod/mini'
 import { MASK, MAX_MASK_CHARS, MAX_NAME_CHARS } from '#domain/key.ts'
 import { forEachLimit } from '#domain/limits.ts'
-import { NAME_PATTERN } from '#forms/fields.ts'
+import { KEY_NAME_PATTERN } from '#forms/fields.ts'
 import type { amendmentForm, issueForm } from '../../read/key-request.ts'
 import type { Notes } from '../notes.ts'
 
@@ -25,10 +25,11 @@ const noteOf = (about: string) => ({
 /** The fields of a new key; null means no limit. */
 export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   name: {
-    description: 'A name for people, without line breaks and other control characters',
+    description:
+      'A name for people, without line breaks and other control characters, and not like the id or the secret of a key',
     minLength: 1,
     maxLength: MAX_NAME_CHARS,
-    pattern: NAME_PATTERN.source,
+    pattern: KEY_NAME_PATTERN.source,
     examples: ['worker'],
   },
   ...forEachLimit<ReturnType<typeof noteOf>>(({ unit, about }) => noteOf(about)[unit]),
