@@ -13,8 +13,9 @@ export const readSince = (text: string | null): string | null => read(text, 0)
 /** The end of a day that is included. */
 export const readUntil = (text: string | null): string | null => read(text, DAY_MS)
 
-function read(text: string | null, dayMs: number): string | null {
-  if (text === null || text === '') return null
+function read(typed: string | null, dayMs: number): string | null {
+  const text = typed?.trim() ?? ''
+  if (text === '') return null
   const at = DAY.test(text) ? dayStartOf(text) : readInstant(text)
   if (at === undefined) return text
   return renderInstant(DAY.test(text) ? instant(Math.min(later(at, dayMs), LAST)) : at)

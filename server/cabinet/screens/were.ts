@@ -17,4 +17,4 @@ export function isChanged(form: URLSearchParams, field: string): boolean {
   return is !== null && (was === null || plain(was) !== plain(is))
 }
 
-const plain = (text: string): string => text.trim().replace(/\s+/g, ' ')
+const plain = (text: string): string => text.trim().replaceAll('\r\n', '\n')
