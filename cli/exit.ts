@@ -1,7 +1,7 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { clean } from './terminal/clean.ts'
+import { clean, toJson } from './terminal/clean.ts'
 import { logLine } from './terminal/log-line.ts'
 import { UnwritableError, writeError } from './terminal/streams.ts'
 import { withTypedFlags } from './terminal/typed-flags.ts'
@@ -105,7 +105,7 @@ export function endWithError(
   process.exitCode = exitCode
   if (style.json) {
     const error = { code, message: message.replaceAll('\n', '; '), hint, exit_code: exitCode }
-    writeError(`${JSON.stringify({ error })}\n`)
+    writeError(`${toJson({ error }, 0)}\n`)
   } else {
     const [first, ...rest] = message.split('\n').map(clean)
     const lines = [`error: ${first}`, ...rest.map((line) => `  ${line}`)]

@@ -1,7 +1,7 @@
 /** The request log of a serving process: a line per request on standard output, written in batches. */
 import type { RequestLine, RequestLog } from '#http/request-log.ts'
 import type { Context } from '../context.ts'
-import { clean } from '../terminal/clean.ts'
+import { clean, toJson } from '../terminal/clean.ts'
 import { logLine } from '../terminal/log-line.ts'
 import { writeError, writeOut } from '../terminal/streams.ts'
 
@@ -25,7 +25,7 @@ export function startRequestLog({ clock, isJsonLog }: Context, isPretty: boolean
   return {
     note(line) {
       if (waiting === '') setTimeout(flush, BATCH_MS)
-      waiting += `${isPretty ? pretty(line) : JSON.stringify(line)}\n`
+      waiting += `${isPretty ? pretty(line) : toJson(line, 0)}\n`
     },
     fault(cause, errorId) {
       const fault = stackOf(cause)

@@ -2,9 +2,10 @@
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCount } from '../flags/read-value.ts'
+import { toJson } from './clean.ts'
 import { count } from './count.ts'
 import { type CsvValue, csvHeader, csvLine } from './csv.ts'
-import { type Column, lineOf, print, printList, printNote, toJson } from './output.ts'
+import { type Column, lineOf, print, printList, printNote } from './output.ts'
 import { drained, isReaderGone, writeError, writeOut } from './streams.ts'
 
 export interface Listing<Row> {

@@ -1,5 +1,6 @@
 /** Lines of the JSON log on standard error: what `serve --log json` says beside its requests. */
 import { type Clock, renderInstant } from '#domain/clock.ts'
+import { toJson } from './clean.ts'
 
 type Level = 'info' | 'warn' | 'error'
 
@@ -9,7 +10,7 @@ export const logLine = (
   level: Level,
   msg: string,
   more: Readonly<Record<string, unknown>> = {},
-): string => `${JSON.stringify({ ts: renderInstant(clock.now()), level, msg, ...more })}\n`
+): string => `${toJson({ ts: renderInstant(clock.now()), level, msg, ...more }, 0)}\n`
 
 /** A note as such a line: `! ` before it makes it a warning, and its further lines are the hint. */
 export function noteLine(clock: Clock, text: string): string {

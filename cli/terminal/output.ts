@@ -1,6 +1,6 @@
 /** Output of a command: results on standard output (a table, TSV or JSON), everything else on standard error. */
 import type { Context } from '../context.ts'
-import { clean } from './clean.ts'
+import { clean, toJson } from './clean.ts'
 import { cutTo } from './cut.ts'
 import { noteLine } from './log-line.ts'
 import { writeError, writeOut } from './streams.ts'
@@ -40,16 +40,6 @@ export const printNote = (context: Context, text: string): void => {
   const note = withTypedFlags(text, context.typed)
   writeError(context.isJsonLog ? noteLine(context.clock, note) : `${note}\n`)
 }
-
-/** JSON leaves these as they are, and a terminal obeys them. */
-const TERMINAL_CONTROL = /[\u007f-\u009f]/g
-
-/** As `--json` prints it. */
-export const toJson = (record: unknown, spaces = 2): string =>
-  JSON.stringify(record, null, spaces).replace(
-    TERMINAL_CONTROL,
-    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
-  )
 
 export const printJson = (record: unknown): void => print(toJson(record))
 

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest'
 import type { Context } from '#cli/context.ts'
 import { openContext } from '#cli/context.ts'
 import { exitCodeOf } from '#cli/exit.ts'
-import { clean } from '#cli/terminal/clean.ts'
-import { type Column, printList, toJson } from '#cli/terminal/output.ts'
+import { clean, toJson } from '#cli/terminal/clean.ts'
+import { logLine } from '#cli/terminal/log-line.ts'
+import { type Column, printList } from '#cli/terminal/output.ts'
 import { bytes, duration, relativeTime } from '#cli/terminal/relative-time.ts'
 import { unavailable } from '#db/sqlite/engine/disk.ts'
-import { type Instant, readInstant } from '#domain/clock.ts'
+import { type Instant, readInstant, systemClock } from '#domain/clock.ts'
 import { written } from './written.ts'
 
 interface Row {
@@ -171,6 +172,9 @@ test('JSON has no control character that a terminal would obey, and is the same 
   const record = { user: 'evil\u009b2J\u007f\u001b[2J' }
   expect(toJson(record)).not.toMatch(/[\p{Cc}--\n]/v)
   expect(JSON.parse(toJson(record))).toEqual(record)
+  const line = logLine(systemClock, 'error', record.user)
+  expect(line).not.toMatch(/[\p{Cc}--\n]/v)
+  expect(JSON.parse(line).msg).toBe(record.user)
 })
 
 test('a full disk is a failure, and no server that is missing', () => {
