@@ -246,3 +246,18 @@ test('a time of another year has its hour, and a closed account says that it is'
   await house.act('accounts.close', { account: 'ended' })
   expect((await browser.open('/cabinet')).text).toContain('This account is closed')
 })
+
+test('a rotation that is refused is said on the page of the key', async () => {
+  const { browser } = await house.person('rotates@example.org', 'member')
+  const fields = { name: 'rotated', daily_spend_limit_usd: '1' }
+  const csrf = csrfOf(await browser.open('/cabinet/keys/new'))
+  await post(browser, house.authUrl, '/cabinet/keys/new', { csrf, ...fields })
+  const { id } = (await house.act('keys.list', {})).find(({ name }) => name === 'rotated') ?? {}
+  const path = `/cabinet/keys/${id}`
+  const refused = await post(browser, house.authUrl, `${path}/rotate`, { csrf, grace: '-1' })
+  expect(refused.status).toBe(400)
+  expect(refused.text).toMatch(/<h1><bdi>rotated<.*<p class="problem" role="alert">/s)
+  expect(refused.text).toContain(`action="${path}/rotate"`)
+  const done = await post(browser, house.authUrl, `${path}/rotate`, { csrf, grace: '0' })
+  expect(done.text).toContain('<code id="secret">')
+})

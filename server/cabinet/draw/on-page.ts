@@ -1,5 +1,5 @@
 /** A screen as a response: for forms that are shown again with what is wrong in them. */
-import type { ErrorDetails } from '#domain/errors.ts'
+import { type ErrorCode, type ErrorDetails, GatewayError } from '#domain/errors.ts'
 import type { Once } from '../once.ts'
 import { pageOf } from '../respond.ts'
 import type { Visit } from '../visit.ts'
@@ -22,4 +22,15 @@ export async function onPage(
   const page = await pageOf(deps, frame(visit, sheet), { status: sheet.status, language })
   if (retryAfterSeconds !== undefined) page.headers.set('Retry-After', String(retryAfterSeconds))
   return page
+}
+
+/** The screen again, as the form was sent, where what was wrong is said on it. @throws anything else */
+export async function refusedOnPage(
+  visit: Visit,
+  thrown: unknown,
+  saidHere: readonly ErrorCode[],
+  draw: (problem: GatewayError) => Sheet | Promise<Sheet>,
+): Promise<Response> {
+  if (!(thrown instanceof GatewayError) || !saidHere.includes(thrown.code)) throw thrown
+  return await onPage(visit, await draw(thrown), thrown.details)
 }

@@ -1,9 +1,9 @@
 /** The money of the account: what there is, what moved, and who is told when it runs low. */
-import { GatewayError } from '#domain/errors.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'
-import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import { type Act, refusedOnPage, type Show } from '../draw/on-page.ts'
 import {
   button,
   changing,
@@ -137,12 +137,10 @@ export const setThreshold: Act = async (visit, once) => {
 }
 
 /** Said above the form, as it was sent. */
-async function refused(visit: Visit, thrown: unknown): Promise<Response> {
-  if (!(thrown instanceof GatewayError) || !SAID_HERE.includes(thrown.code)) throw thrown
-  return await onPage(visit, await drawBalance(visit, thrown), thrown.details)
-}
-
-const SAID_HERE = ['invalid_request', 'rate_limit_exceeded']
+const refused = (visit: Visit, thrown: unknown): Promise<Response> =>
+  refusedOnPage(visit, thrown, ['invalid_request', 'rate_limit_exceeded'], (problem) =>
+    drawBalance(visit, problem),
+  )
 
 /** A session may look at several accounts. */
 const secretOf = ({ account }: Visit): string => `webhook ${account.id}`

@@ -1,11 +1,11 @@
 /** One key: what it has used of each limit, and what may be changed of it. */
-import { GatewayError } from '#domain/errors.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import { LIMITS } from '#domain/limits.ts'
 import { sees } from '#operator/actor.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'
-import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import { type Act, refusedOnPage, type Show } from '../draw/on-page.ts'
 import {
   button,
   changing,
@@ -174,11 +174,15 @@ const changed =
       await change(visit, key)
       return goTo(hrefOf(pathOf(key), { saved: '1' }))
     } catch (thrown) {
-      if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
-      const filled: Filled = (name) => visit.form.get(name) ?? filledFrom(key)(name)
-      return await onPage(visit, await drawKey(visit, key, { error: thrown, filled }))
+      return await refused(visit, key, thrown)
     }
   }
+
+const refused = (visit: Visit, key: Key, thrown: unknown): Promise<Response> =>
+  refusedOnPage(visit, thrown, ['invalid_request'], (error) => {
+    const filled: Filled = (name) => visit.form.get(name) ?? filledFrom(key)(name)
+    return drawKey(visit, key, { error, filled })
+  })
 
 export const setLimits = changed(({ act, form, account }, { id }) =>
   act('limits.set', { ...readLimits(form), account: account.id, keys: [id] }),
@@ -204,15 +208,19 @@ export const revokeKey = changed(({ act, account }, { id }) =>
 
 export const rotateKey: Act = async (visit, once) => {
   const key = await find(visit)
-  const address = await once.run(visit, async () => {
-    const seconds = Number(visit.form.get('grace') ?? '86400')
-    const { key: secret } = await visit.act('keys.rotate', {
-      account: visit.account.id,
-      key: key.id,
-      ...(Number.isSafeInteger(seconds) && { grace_seconds: seconds }),
+  try {
+    const address = await once.run(visit, async () => {
+      const seconds = Number(visit.form.get('grace') ?? '86400')
+      const { key: secret } = await visit.act('keys.rotate', {
+        account: visit.account.id,
+        key: key.id,
+        ...(Number.isSafeInteger(seconds) && { grace_seconds: seconds }),
+      })
+      once.reveal(visit, key.id, secret)
+      return pathOf(key, '/secret')
     })
-    once.reveal(visit, key.id, secret)
-    return pathOf(key, '/secret')
-  })
-  return goTo(address ?? hrefOf(pathOf(key), { sent: 'before' }))
+    return goTo(address ?? hrefOf(pathOf(key), { sent: 'before' }))
+  } catch (thrown) {
+    return await refused(visit, key, thrown)
+  }
 }

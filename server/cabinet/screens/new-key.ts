@@ -1,10 +1,10 @@
 /** A new key: its form, and the page that shows its secret once. */
-import { GatewayError } from '#domain/errors.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import type { AllowList } from '#domain/key.ts'
 import { renderUsd } from '#domain/money.ts'
 import { allowanceOf } from '#operator/allowance.ts'
 import { type Html, html } from '#pages/html.ts'
-import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import { type Act, refusedOnPage, type Show } from '../draw/on-page.ts'
 import { changing, field, type Sheet } from '../draw/parts.ts'
 import { newToken } from '../once.ts'
 import { goTo } from '../respond.ts'
@@ -61,8 +61,9 @@ export const createKey: Act = async (visit, once) => {
     })
     return goTo(address ?? '/cabinet/keys?sent=before')
   } catch (thrown) {
-    if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
-    return await onPage(visit, drawForm(visit, thrown))
+    return await refusedOnPage(visit, thrown, ['invalid_request'], (problem) =>
+      drawForm(visit, problem),
+    )
   }
 }
 

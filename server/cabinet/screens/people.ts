@@ -4,7 +4,7 @@ import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'
 import { ROLES, type Role } from '#signin/register/membership.ts'
-import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import { type Act, refusedOnPage, type Show } from '../draw/on-page.ts'
 import {
   button,
   changing,
@@ -192,7 +192,7 @@ ${changing(
 const readRole = (text: string | null): Role => ROLES.find((role) => role === text) ?? 'viewer'
 
 /** What is said above the list, with the form as it was sent. */
-const SAID_HERE = ['invalid_request', 'already_exists', 'rate_limit_exceeded']
+const SAID_HERE = ['invalid_request', 'already_exists', 'rate_limit_exceeded'] as const
 
 /** Does it, and goes there; once, however often the form is sent. */
 const changed =
@@ -202,8 +202,7 @@ const changed =
       const address = await once.run(visit, () => change(visit))
       return goTo(address ?? '/cabinet/people?sent=before')
     } catch (thrown) {
-      if (!(thrown instanceof GatewayError) || !SAID_HERE.includes(thrown.code)) throw thrown
-      return await onPage(visit, await drawPeople(visit, thrown), thrown.details)
+      return await refusedOnPage(visit, thrown, SAID_HERE, (problem) => drawPeople(visit, problem))
     }
   }
 
