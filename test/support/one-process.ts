@@ -29,6 +29,7 @@ const FILES = [
   'signin/{browser,code-mail,identities,nodes,passkeys,start}',
   'stalled-reader',
   'tail',
+  'takeover',
   'telemetry',
   'traps/*',
   'troubles*',
@@ -46,6 +47,7 @@ const TESTS = [
   'an expired code is refused',
   'beyond 64 of a key it is refused at once',
   'during a shutdown',
+  'finds no secret in any answer, log or file',
   'internal_error',
   'is served in order of arrival',
   'names are completed from the account stated',
@@ -54,6 +56,7 @@ const TESTS = [
   'several keys of one account share its requests',
   'stays with its provider among equal ones',
   'the bodies of other keys take the memory',
+  'the doctor finds nothing but a missing backup',
   'while no commit succeeds',
 ]
 
