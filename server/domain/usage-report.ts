@@ -88,3 +88,9 @@ export const subtractSums = (a: UsageSum, b: UsageSum): UsageSum => ({
   cost: subtractUsd(a.cost, b.cost),
   costRub: (a.costRub - b.costRub) as RubMicros,
 })
+
+/** Highest cost first; what is alike keeps its order, which is that of the names. */
+export function byCost(a: UsageRow, b: UsageRow): number {
+  if (a.cost !== b.cost) return a.cost < b.cost ? 1 : -1
+  return b.requests - a.requests
+}

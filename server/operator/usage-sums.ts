@@ -6,6 +6,7 @@ import type { KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import {
   addSums,
+  byCost,
   MAX_USAGE_GROUPS,
   NO_SUM,
   subtractSums,
@@ -95,12 +96,7 @@ async function addUp(
     sums.set(name, sum)
   }
   const rows = [...sums].map(([by, sum]) => ({ ...NO_SUM, ...sum, by, thenBy: null }))
-  return rows.sort(byCost)
-}
-
-function byCost(a: UsageRow, b: UsageRow): number {
-  if (a.cost !== b.cost) return a.cost < b.cost ? 1 : -1
-  return b.requests - a.requests || (String(a.by) < String(b.by) ? -1 : 1)
+  return rows.sort((a, b) => byCost(a, b) || (String(a.by) < String(b.by) ? -1 : 1))
 }
 
 async function render(

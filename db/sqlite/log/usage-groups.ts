@@ -4,6 +4,7 @@ import type { Instant } from '#domain/clock.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import {
   addSums,
+  byCost,
   NO_SUM,
   subtractSums,
   type UsageReport,
@@ -184,10 +185,4 @@ const toRow = ({ first, second, ...row }: Group): UsageRow => ({
 function byName(a: Group, b: Group): number {
   if (a.first !== b.first) return a.first < b.first ? -1 : 1
   return a.second < b.second ? -1 : 1
-}
-
-/** The order of names settles what is alike: the sort is stable. */
-function byCost(a: UsageRow, b: UsageRow): number {
-  if (a.cost !== b.cost) return a.cost < b.cost ? 1 : -1
-  return b.requests - a.requests
 }
