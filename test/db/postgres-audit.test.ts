@@ -1,5 +1,6 @@
 // The audit in PostgreSQL reads the ledger in slices: whatever is planted is found, and what requests do meanwhile is no difference.
 import { describe, expect, test } from 'vitest'
+import { repeated } from '#db/postgres/engine/errors.ts'
 import { audit } from '#db/postgres/money/audit.ts'
 import type { Audit } from '#domain/audit.ts'
 import { type Day, dayOf, later, systemClock } from '#domain/clock.ts'
@@ -166,12 +167,14 @@ if (POSTGRES_BIN === null) {
           late && settle(store, late, '0.0001'),
           store.ledger.credit(aTopUp(systemClock.now(), usd('0.01')), anAct()),
           store.keys.move(key.id, served % 2 === 0 ? 'acct_2' : 'acct_1', anAct()),
-          // Of an older time than all others.
-          cluster.run(
-            address,
-            `WITH put AS (INSERT INTO ledger (id, account_id, kind, amount_nanos, at, rub_per_usd)
+          // Of an older time than all others; a key that moves while a batch waits for its account may end either in a deadlock.
+          repeated(() =>
+            cluster.run(
+              address,
+              `WITH put AS (INSERT INTO ledger (id, account_id, kind, amount_nanos, at, rub_per_usd)
                VALUES ('${aTopUp(later(systemClock.now(), -86_400_000), 0n as never).id}', 'acct_1', 'top_up', 5, 0, '1'))
-             UPDATE account_state SET balance_nanos = balance_nanos + 5 WHERE account_id = 'acct_1'`,
+               UPDATE account_state SET balance_nanos = balance_nanos + 5 WHERE account_id = 'acct_1'`,
+            ),
           ),
         ])
         served++
