@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { unescape as decode } from 'node:querystring'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { ExchangeControl, Message, Piece, Reply, ReplyHandler } from '../reply.ts'
-import { cutPiece, cutText, endsAtClose, type Head, startParser, takeBytes } from './parser.ts'
+import { cutPiece, cutText, endsAtClose, type Head, Parser, takeBytes } from './parser.ts'
 
 /** Where a socket connects to: a provider or a proxy. */
 export interface Peer {
@@ -351,7 +351,7 @@ export const isOnlyExchange = ({ target }: Connection): boolean =>
 export class Exchange implements Reply {
   /** Null once it was sent: an answer may take minutes, and a request may be large. */
   request: RequestText | null
-  readonly parser = startParser()
+  readonly parser = new Parser()
   readonly control: ExchangeControl
   /** It asked for a new connection, which need not be kept afterwards. */
   readonly isDedicated: boolean

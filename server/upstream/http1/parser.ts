@@ -5,63 +5,46 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 const malformed = (why: string): UpstreamFailure =>
   new UpstreamFailure('failed', `its answer is not proper HTTP: ${why}`)
 
-export interface Parser {
-  /** Null until it is complete; interim responses (1xx) are skipped. */
-  head: Head | null
-  /** The body is complete. */
-  isComplete: boolean
-  /** Whether any byte has arrived. */
-  hasReceived: boolean
-  /** How long the connection may be idle afterwards; 0 when it must be closed. Final once the body is complete. */
-  idleMs: number
-  partial: Buffer | null
-  /** Bytes of all heads, interim ones included. */
-  headBytes: number
-  chunks: Chunks | null
-  /** Missing bytes of a body with Content-Length; infinite when the close of the connection ends the body. */
-  left: number
-  /** The bytes of the last `takeBytes`; the body's part lies from `start` to `end`. */
-  taken: Buffer
-  start: number
-  end: number
-}
-
 const MAX_HEAD_BYTES = 65_536
 const HEAD_END = Buffer.from('\r\n\r\n')
 const BEGINNING = Buffer.from('HTTP/1.')
 const NOTHING = Buffer.alloc(0)
 
-export const startParser = (): Parser => ({
-  head: null,
-  isComplete: false,
-  hasReceived: false,
-  idleMs: 0,
-  partial: null,
-  headBytes: 0,
-  chunks: null,
-  left: 0,
-  taken: NOTHING,
-  start: 0,
-  end: 0,
-})
+export class Parser {
+  /** Null until it is complete; interim responses (1xx) are skipped. */
+  head: Head | null = null
+  /** The body is complete. */
+  isComplete = false
+  /** How long the connection may be idle afterwards; 0 when it must be closed. Final once the body is complete. */
+  idleMs = 0
+  /** Of a head that is incomplete. */
+  partial: Buffer | null = null
+  /** Bytes of all heads, interim ones included. */
+  headBytes = 0
+  chunks: Chunks | null = null
+  /** Missing bytes of a body with Content-Length; infinite when the close of the connection ends the body. */
+  left = 0
+  /** The bytes of the last `takeBytes`; the body's part lies from `start` to `end`. */
+  taken: Buffer = NOTHING
+  start = 0
+  end = 0
+
+  /** Whether any byte has arrived. */
+  get hasReceived(): boolean {
+    return this.partial !== null || this.headBytes > 0
+  }
+}
 
 /**
  * Parses more bytes; the parser owns them from now on.
  * @throws UpstreamFailure when they are not a valid answer
  */
 export function takeBytes(parser: Parser, bytes: Buffer): void {
-  parser.hasReceived = true
-  parser.start = 0
-  parser.end = 0
-  const { partial } = parser
-  const text = partial === null ? bytes : Buffer.concat([partial, bytes])
-  // The end of the head may be split between two pieces.
-  let seen = partial === null ? 0 : Math.max(0, partial.length - HEAD_END.length + 1)
+  const text = parser.partial === null ? bytes : Buffer.concat([parser.partial, bytes])
   let at = 0
   while (parser.head === null) {
-    at = takeHead(parser, text, at, seen)
+    at = takeHead(parser, text, at)
     if (at < 0) return
-    seen = at
   }
   parser.taken = text
   if (parser.chunks === null) takeByLength(parser, text, at)
@@ -95,9 +78,9 @@ export function endsAtClose(parser: Parser): boolean {
   return parser.head !== null && parser.left === Number.POSITIVE_INFINITY
 }
 
-/** Where the head that begins at `at` ends, or -1 when it is incomplete. Everything before `seen` was searched already. */
-function takeHead(parser: Parser, text: Buffer, at: number, seen: number): number {
-  const end = text.indexOf(HEAD_END, seen)
+/** Where the head that begins at `at` ends, or -1 when it is incomplete. */
+function takeHead(parser: Parser, text: Buffer, at: number): number {
+  const end = text.indexOf(HEAD_END, at)
   const behind = end < 0 ? text.length : end + HEAD_END.length
   if (parser.headBytes + behind - at > MAX_HEAD_BYTES) throw malformed('a head larger than 64 KiB')
   if (end < 0) {
@@ -123,7 +106,7 @@ function startBody(parser: Parser, head: Head): void {
   const framing = readFraming(head)
   parser.head = head
   parser.idleMs = framing === 'close' ? 0 : readIdleTime(head)
-  if (framing === 'chunked') parser.chunks = startChunks()
+  if (framing === 'chunked') parser.chunks = new Chunks()
   else parser.left = framing === 'close' ? Number.POSITIVE_INFINITY : framing
 }
 
@@ -263,16 +246,16 @@ type Step =
   | 'over'
 
 /** The decoder's state between two pieces. */
-export interface Chunks {
-  step: Step
+class Chunks {
+  step: Step = 'size'
   /** The chunk's size while it is read, then the bytes still missing. */
-  left: number
-  digits: number
+  left = 0
+  digits = 0
   /** Bytes of this line, or of all trailers. */
-  lineBytes: number
+  lineBytes = 0
   /** Where the payload lies in the last piece. */
-  start: number
-  end: number
+  start = 0
+  end = 0
 }
 
 const MAX_CHUNK = 2 ** 48
@@ -281,15 +264,6 @@ const MAX_TRAILERS = 16_384
 
 const CR = 13
 const LF = 10
-
-const startChunks = (): Chunks => ({
-  step: 'size',
-  left: 0,
-  digits: 0,
-  lineBytes: 0,
-  start: 0,
-  end: 0,
-})
 
 /**
  * Decodes `bytes` from `from` on, in place: the payload then lies from `start` to `end`. Returns where reading stopped, which is

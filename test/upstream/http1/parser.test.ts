@@ -2,14 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FULL } from '#test/support/tier.ts'
-import {
-  cutPiece,
-  cutText,
-  endsAtClose,
-  type Parser,
-  startParser,
-  takeBytes,
-} from '#upstream/http1/parser.ts'
+import { cutPiece, cutText, endsAtClose, Parser, takeBytes } from '#upstream/http1/parser.ts'
 
 interface Taken {
   readonly status: number | undefined
@@ -21,7 +14,7 @@ interface Taken {
 /** The result for `text`, split at these places. */
 function take(text: string, cuts: readonly number[] = []): Taken & { readonly parser: Parser } {
   const bytes = Buffer.from(text, 'latin1')
-  const parser = startParser()
+  const parser = new Parser()
   let body = ''
   let at = 0
   for (const cut of [...cuts, bytes.length]) {
@@ -153,7 +146,7 @@ test('any bytes are decoded as a text decoder would', () => {
   fc.assert(
     fc.property(fc.array(byte, { maxLength: 24 }), fc.boolean(), (bytes, isMarked) => {
       const body = Buffer.from(isMarked ? [0xef, 0xbb, 0xbf, ...bytes] : bytes)
-      const parser = startParser()
+      const parser = new Parser()
       const head = `${OK}content-length: ${body.length}\r\n\r\n`
       takeBytes(parser, Buffer.concat([Buffer.from(head), body]))
       expect(cutText(parser)).toBe(new TextDecoder().decode(body))
