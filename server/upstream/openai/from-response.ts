@@ -36,7 +36,7 @@ export const broken = (message: string): Translated => ({
 function fromChoice(value: unknown, position: number, into: ChatEvent[]): void {
   const choice = readObject(value)
   const index = readChoiceIndex(choice['index'], position)
-  const toolCalls = startToolCalls()
+  const toolCalls: ToolCalls = { begun: null }
   noteChoiceFields(choice, index, into)
   fromMessage(
     readObject(choice['message']),
@@ -47,7 +47,7 @@ function fromChoice(value: unknown, position: number, into: ChatEvent[]): void {
     fromAnyImagePart,
   )
   const word =
-    readText(choice['finish_reason']) ?? (toolCalls.slots === null ? 'stop' : 'tool_calls')
+    readText(choice['finish_reason']) ?? (toolCalls.begun === null ? 'stop' : 'tool_calls')
   const native = readText(choice['native_finish_reason']) ?? word
   into.push({ type: 'finish', choice: index, reason: fromFinish(word), native })
 }
@@ -177,17 +177,18 @@ interface Slot {
   arguments: string
 }
 
-type Latest = Map<number, Slot>
-
-/** The calls of one choice so far; both are null until the first, because most answers have none. */
+/** The calls of one choice so far. */
 export interface ToolCalls {
-  readonly ids: CallIds
-  slots: Slot[] | null
-  /** The latest call by the provider's `index`. */
-  latest: Latest | null
+  /** Null until the first, because most answers have none. */
+  begun: BegunCalls | null
 }
 
-export const startToolCalls = (): ToolCalls => ({ ids: new CallIds(), slots: null, latest: null })
+interface BegunCalls {
+  readonly ids: CallIds
+  readonly slots: Slot[]
+  /** The latest call by the provider's `index`. */
+  readonly latest: Map<number, Slot>
+}
 
 const KNOWN_OF_CALL: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function', 'custom'])
 
@@ -202,14 +203,13 @@ function noteToolCall(
   place: number | undefined,
 ): ToolCallDelta | undefined {
   if (!isObject(entry)) return undefined
-  toolCalls.slots ??= []
-  toolCalls.latest ??= new Map()
-  const { ids, slots, latest } = toolCalls
+  toolCalls.begun ??= { ids: new CallIds(), slots: [], latest: new Map() }
+  const { slots } = toolCalls.begun
   const body = readObject(isCustom(entry) ? entry['custom'] : entry['function'])
   const name = readText(body['name'])
   const pieces = toArguments(body['arguments'] ?? body['input'])
   const before = slots.length
-  const slot = find(ids, slots, latest, entry, { place, name, pieces })
+  const slot = find(toolCalls.begun, entry, { place, name, pieces })
   const fields = readUnknownFields(entry, KNOWN_OF_CALL)
   const first = slots.length > before
   const delta: ToolCallDelta = {
@@ -237,7 +237,7 @@ interface Said {
  * Some providers send index 0 for every call and only distinct ids; some a new id with every piece; some no index, no id, or one id
  * for all. A client needs an id for each.
  */
-function find(ids: CallIds, slots: Slot[], latest: Latest, entry: JsonObject, said: Said): Slot {
+function find({ ids, slots, latest }: BegunCalls, entry: JsonObject, said: Said): Slot {
   const stated = readNumber(entry['index'])
   const number = stated ?? said.place
   const id = readText(entry['id'])

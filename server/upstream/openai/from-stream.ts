@@ -15,7 +15,6 @@ import {
   fromMessage,
   noteAnswerFields,
   noteChoiceFields,
-  startToolCalls,
   type ToolCalls,
 } from './from-response.ts'
 import { toUsageEvent } from './from-usage.ts'
@@ -149,14 +148,14 @@ class OpenAiStream implements Translation {
 
   private choiceOf(index: number): Choice {
     for (const known of this.choices) if (known.index === index) return known
-    const choice = { index, toolCalls: startToolCalls(), begun: false, reason: null, native: '' }
+    const choice = { index, toolCalls: { begun: null }, begun: false, reason: null, native: '' }
     this.choices.push(choice)
     return choice
   }
 
   private conclude(batch: ChatEvent[]): void {
     for (const { index, reason, native, toolCalls } of this.choices) {
-      const word = toolCalls.slots === null ? 'stop' : 'tool_calls'
+      const word = toolCalls.begun === null ? 'stop' : 'tool_calls'
       batch.push({
         type: 'finish',
         choice: index,

@@ -2,7 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readObject } from '#domain/json.ts'
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
-import type { Usage } from '#domain/usage.ts'
+import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isImpossible, MAX_TOKENS, readCount } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
@@ -36,14 +36,17 @@ type UsageEvent = { -readonly [Field in keyof StatedUsage]: StatedUsage[Field] }
 type StatedUsage = Extract<ChatEvent, { type: 'usage' }>
 
 /** Whether only the prompt or only the completion was counted, and no total. */
-function isOneSided(value: unknown): boolean {
-  const usage = readObject(value)
-  if (isCounted(usage, 'total_tokens')) return false
-  const hasPrompt = isCounted(usage, 'prompt_tokens') || isCounted(usage, 'input_tokens')
-  return hasPrompt !== (isCounted(usage, 'completion_tokens') || isCounted(usage, 'output_tokens'))
+function isOneSided(stated: unknown): boolean {
+  const usage = readObject(stated)
+  if (readCount(usage['total_tokens']) !== undefined) return false
+  return (statedPrompt(usage) === undefined) !== (statedCompletion(usage) === undefined)
 }
 
-const isCounted = (usage: JsonObject, name: string): boolean => readCount(usage[name]) !== undefined
+const statedPrompt = (usage: JsonObject): number | undefined =>
+  readCount(usage['prompt_tokens']) ?? readCount(usage['input_tokens'])
+
+const statedCompletion = (usage: JsonObject): number | undefined =>
+  readCount(usage['completion_tokens']) ?? readCount(usage['output_tokens'])
 
 /**
  * Undefined when there is no count or an impossible one; zero is a count. Images are counted by the meter, not here.
@@ -53,15 +56,16 @@ export function fromUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
   for (const name of CHARGED) if (isImpossible(value[name])) return undefined
   const total = readCount(value['total_tokens'])
-  const prompt = readCount(value['prompt_tokens']) ?? readCount(value['input_tokens'])
-  const stated = readCount(value['completion_tokens']) ?? readCount(value['output_tokens'])
+  const prompt = statedPrompt(value)
+  const stated = statedCompletion(value)
   if (prompt === undefined && stated === undefined && total === undefined) return undefined
   const input = prompt ?? Math.max(0, (total ?? 0) - (stated ?? 0))
   const completion = stated ?? Math.max(0, (total ?? 0) - input)
   const research = readResearch(value)
-  const usage = readPrompt(value, Math.min(input + research.read, MAX_TOKENS))
-  noteCompletion(usage, value, input, completion, total, research.thought)
-  return usage
+  const counted: Counted = { ...NO_USAGE, serverCalls: readCalls(value) }
+  notePrompt(counted, value, Math.min(input + research.read, MAX_TOKENS))
+  noteCompletion(counted, value, completion, (total ?? 0) - input - completion, research.thought)
+  return counted
 }
 
 interface Research {
@@ -91,31 +95,18 @@ function readResearch(usage: JsonObject): Research {
  * Cached tokens, read or written, are part of the prompt count, and so are image tokens. How many image tokens were cached is
  * unknown: cached tokens are counted as text first, so that no image is charged too little.
  */
-function readPrompt(usage: JsonObject, prompt: number): Counted {
+function notePrompt(counted: Counted, usage: JsonObject, prompt: number): void {
   const details = readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
   const hits =
     readCount(details['cached_tokens']) ??
     readCount(usage['prompt_cache_hit_tokens']) ??
     readCount(usage['cached_tokens'])
-  const cacheReadTokens = Math.min(hits ?? 0, prompt)
   const written = readCount(details['cache_write_tokens']) ?? 0
-  const cacheWriteTokens = Math.min(written, prompt - cacheReadTokens)
-  const uncached = prompt - cacheReadTokens - cacheWriteTokens
-  const imageInputTokens = Math.min(readCount(details['image_tokens']) ?? 0, uncached)
-  return {
-    inputTokens: uncached - imageInputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    cacheWrite1hTokens: 0,
-    imageInputTokens,
-    inputImages: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    outputImages: 0,
-    searchUnits: 0,
-    serverCalls: readCalls(usage),
-  }
+  counted.cacheReadTokens = Math.min(hits ?? 0, prompt)
+  counted.cacheWriteTokens = Math.min(written, prompt - counted.cacheReadTokens)
+  const uncached = prompt - counted.cacheReadTokens - counted.cacheWriteTokens
+  counted.imageInputTokens = Math.min(readCount(details['image_tokens']) ?? 0, uncached)
+  counted.inputTokens = uncached - counted.imageInputTokens
 }
 
 /** Perplexity counts searches; OpenRouter every tool that it runs; most count none. */
@@ -129,16 +120,15 @@ type Calls = Usage['serverCalls']
 
 type Counted = { -readonly [Class in keyof Usage]: Usage[Class] }
 
+/** `beside` is what the total has beyond prompt and completion. */
 function noteCompletion(
   counted: Counted,
   usage: JsonObject,
-  prompt: number,
   completion: number,
-  total: number | undefined,
+  beside: number,
   thought: number,
 ): void {
   const details = readObject(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
-  const beside = (total ?? 0) - prompt - completion
   // Some providers bill reasoning in addition to the completion (xAI states it, Google does not); the total shows it.
   const reasoning =
     readCount(details['reasoning_tokens'] ?? usage['reasoning_tokens']) ?? Math.max(0, beside)
