@@ -330,7 +330,9 @@ function offersAt(
 const offeredOf = new WeakMap<ModelCard, Offered>()
 
 function readOffered(catalogue: Catalogue, card: ModelCard, at: Instant): Offered {
-  const version = priceAt(card, at)
+  const priced = priceAt(card, at)
+  // Its prices are read here, once, and not by every request again.
+  const version = priced && { ...priced }
   const rate = rateAt(catalogue, at)
   const byHop = new Map<RouteHop, readonly WeighedOffer[]>()
   const route = routeOf(card)
