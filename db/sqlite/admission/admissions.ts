@@ -40,7 +40,7 @@ import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends, prepareKeyDaySpends } from '../money/day-spends.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
-import { type CeilingWords, judgeCeilings } from './ceiling-marks.ts'
+import { type CeilingWords, ceilingEvents } from './ceiling-marks.ts'
 import type { HotEndUser } from './end-users.ts'
 import {
   type HotAccount,
@@ -49,7 +49,7 @@ import {
   isAccountRead,
   type OpenHold,
 } from './hot-state.ts'
-import { countTokens, STEP_MS } from './hot-use.ts'
+import { countTokens, type HotUse, isMarkPassed, STEP_MS } from './hot-use.ts'
 import type { Repeats } from './repeats.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -376,7 +376,7 @@ function judgeDebit(
   return change
 }
 
-/** What this charge is told of; null nearly always. */
+/** Whom this charge is told to; null for nobody, nearly always. */
 function judgeEvents(
   hold: OpenHold,
   hot: HotKey | undefined,
@@ -385,7 +385,8 @@ function judgeEvents(
   words: CeilingWords,
 ): readonly RaisedEvent[] | null {
   if (amount === NO_MONEY) return null
-  const ceilings = hot === undefined ? null : judgeCeilings(hold, hot, words, at)
+  const ceilings =
+    hot !== undefined && passesMark(hold, hot) ? ceilingEvents(hold, hot, words, at) : null
   const { claim, grant } = hold
   if (amount <= grant.hold) return ceilings
   const { provider, model } = activity
@@ -399,3 +400,12 @@ function judgeEvents(
   })
   return [beyond, ...(ceilings ?? [])]
 }
+
+/** A few comparisons, for every charge. */
+const passesMark = ({ account: { use }, endUser }: OpenHold, hot: HotKey): boolean =>
+  isUsePassed(hot) ||
+  (use !== null && isUsePassed(use)) ||
+  (endUser !== null && isMarkPassed(endUser.daySpend))
+
+const isUsePassed = ({ daySpend, monthSpend }: HotUse): boolean =>
+  isMarkPassed(daySpend) || isMarkPassed(monthSpend)

@@ -1,4 +1,4 @@
-/** Who is told of a ceiling, judged in the turn of a charge: a few comparisons where no mark is passed. */
+/** Who is told of a ceiling, in the turn of the charge that has passed a mark of it. */
 import { passedMark } from '#domain/ceiling-marks.ts'
 import { type Day, type Instant, nextDay, nextMonthStart } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
@@ -12,7 +12,7 @@ import {
   type PassedCeiling,
 } from '../../rows/mark-events.ts'
 import type { HotKey, OpenHold } from './hot-state.ts'
-import type { HotUse, MutableSpending } from './hot-use.ts'
+import { type HotUse, isMarkPassed, type MutableSpending } from './hot-use.ts'
 
 /** What is read only once a mark is passed. */
 export interface CeilingWords {
@@ -21,36 +21,21 @@ export interface CeilingWords {
   accountName(id: AccountId): string
 }
 
-/** The events of the marks that this charge has passed; null for none. One that was told before is known by its subject. */
-export function judgeCeilings(
+/** The events of the marks that this charge has passed. One that was told before is known by its subject. */
+export function ceilingEvents(
   hold: OpenHold,
   hot: HotKey,
   words: CeilingWords,
   at: Instant,
-): readonly RaisedEvent[] | null {
-  const { use } = hold.account
-  const user = userOf(hold, hot)
-  const isPassed =
-    isUsePassed(hot) ||
-    (use !== null && isUsePassed(use)) ||
-    (user !== null && isMarkPassed(user.daySpend))
-  if (!isPassed) return null
-  const events = [
+): readonly RaisedEvent[] {
+  const { account, endUser } = hold
+  return [
     ...ofKey(hot, words, at),
-    ...(use === null ? [] : ofAccount(hold, use, words, at)),
-    ...(user === null ? [] : ofEndUser(hot, user, words, at)),
+    ...(account.use === null ? [] : ofAccount(hold, account.use, words, at)),
+    // On another day its ceiling is another one.
+    ...(endUser?.day === hot.today ? ofEndUser(hot, endUser, words, at) : []),
   ]
-  return events.length === 0 ? null : events
 }
-
-const isMarkPassed = ({ spent, mark }: MutableSpending): boolean => spent >= mark
-
-const isUsePassed = ({ daySpend, monthSpend }: HotUse): boolean =>
-  isMarkPassed(daySpend) || isMarkPassed(monthSpend)
-
-/** On another day its ceiling is another one. */
-const userOf = ({ endUser }: OpenHold, { today }: HotKey) =>
-  endUser?.day === today ? endUser : null
 
 const ofKey = (hot: HotKey, words: CeilingWords, at: Instant): readonly RaisedEvent[] =>
   passedOf(hot, hot.key.limits, words).map((passed) => ceilingOfKey(hot.key, passed, at))

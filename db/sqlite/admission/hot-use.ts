@@ -16,6 +16,8 @@ export interface MutableSpending {
   mark: UsdNanos
 }
 
+export const isMarkPassed = ({ spent, mark }: MutableSpending): boolean => spent >= mark
+
 export interface HotUse {
   minute: Window | null
   day: Window | null
