@@ -187,7 +187,8 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
     take(claim, grant, hot, endUser) {
-      const hold = holdOf(claim, grant, hot, endUser)
+      const { account, today: day, thisMonth: month } = hot
+      const hold = { claim, grant, account, day, month, endUser, outcome: null, rowWrite: null }
       reserve(hot.account, hot.account.use, hold)
       reserve(hot, hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
@@ -300,11 +301,6 @@ export const toOpenAdmission = ({
   month,
   countedAs: endUser?.name ?? null,
 })
-
-function holdOf(claim: Claim, grant: Grant, hot: HotKey, endUser: HotEndUser | null): OpenHold {
-  const { account, today: day, thisMonth: month } = hot
-  return { claim, grant, account, day, month, endUser, outcome: null, rowWrite: null }
-}
 
 export const isAccountRead = ({ use }: HotAccount): boolean =>
   use === null || (use.hasWindows && use.hasSums)

@@ -216,7 +216,12 @@ export function startGroupCommit(
   const commitSignal = startCommitSignal()
   const deferred = startDeferred()
 
-  const commit = (batch: readonly Pending[]): void => {
+  const commitWith = (deferred: readonly Pending[]): void => {
+    if (turn) clearImmediate(turn)
+    turn = null
+    const waiting = [...deferred, ...awaited.splice(0)]
+    // What was deferred, or refused before, may have been dropped since.
+    const batch = waiting.filter(({ state }) => state !== 'dropped')
     if (batch.length === 0) return
     const refused = commitBatch(group, batch)
     trouble.report(refused?.trouble ?? null)
@@ -241,15 +246,6 @@ export function startGroupCommit(
     else if (isAlone) endTurn()
     else turn ??= setImmediate(endTurn, MORE_TURNS)
     return pending
-  }
-
-  const commitWith = (deferred: readonly Pending[]): void => {
-    if (turn) clearImmediate(turn)
-    turn = null
-    const batch = awaited.splice(0)
-    // What was deferred, or refused before, may have been dropped since.
-    const isFresh = deferred.length === 0 && trouble.failure === null
-    commit(isFresh ? batch : [...deferred, ...batch].filter(({ state }) => state !== 'dropped'))
   }
 
   /** Commits awaited writes only, after `more` turns. Deferred ones may be dropped before they are due. */
