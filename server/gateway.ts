@@ -3,7 +3,7 @@ import type { Cabinet, CabinetPlace } from '#cabinet/deps.ts'
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Owner } from '#domain/owner.ts'
-import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
+import { Pulse } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import { createSteadyClock, type SteadyClock } from '#domain/steady-clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
@@ -93,7 +93,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const observer = await startObserver(toObserved(given))
   const options = { ...given, log: observer.log }
   const { store, clock, version = '0' } = options
-  const pulse = startPulse()
+  const pulse = new Pulse()
   const steadyClock = createSteadyClock(clock, await store.steadyTime.last())
   // First, because it takes longest: once the API listens, the operator's socket follows at once.
   const parts = Promise.withResolvers<CabinetParts>()

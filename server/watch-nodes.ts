@@ -6,7 +6,7 @@ import type { Keys } from '#domain/key.ts'
 import type { Held, NodeRecord, Nodes } from '#domain/node.ts'
 import { FIGURES_MS } from '#domain/snapshot/figures.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
-import { startPulse } from '#domain/snapshot/pulse.ts'
+import { Pulse } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import { createCachedPart } from '#operator/snapshot/cached-part.ts'
 import type { Serving } from './serving.ts'
@@ -39,7 +39,7 @@ const KILL_MS = 5_000
 const KILL_POLL_MS = 100
 
 export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Watch {
-  const pulse = startPulse()
+  const pulse = new Pulse()
   const noteEnded = prepareEnded(nodes, pulse)
   let list: readonly NodeRecord[] = []
   let others: readonly InFlight[] = []

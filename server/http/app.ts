@@ -6,7 +6,7 @@ import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { API_PATHS, type Method, type Place, ROOT_PATHS } from './paths.ts'
 import { answerError } from './render-error.ts'
-import { type RequestContext, respond, startContext } from './request-context.ts'
+import { RequestContext, respond } from './request-context.ts'
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
 import { routeNotFound } from './route-not-found.ts'
 import { showGeneration } from './routes/generation.ts'
@@ -112,7 +112,7 @@ export function createApi(options: ApiOptions): Hono {
   app.options('*', (c) => preflight(deps, c.req.raw))
   app.notFound((c) => answerOther(deps, c))
   app.onError((thrown, c) =>
-    answerError(deps, startContext(deps.clock, c.req.raw, UNKNOWN_ROUTE), thrown),
+    answerError(deps, new RequestContext(deps.clock, c.req.raw, UNKNOWN_ROUTE), thrown),
   )
   return app
 }
@@ -179,7 +179,7 @@ async function handle(
   name: string,
   answer: (deps: ApiDeps, context: RequestContext) => Promise<Response>,
 ): Promise<Response> {
-  const context = startContext(deps.clock, request, name)
+  const context = new RequestContext(deps.clock, request, name)
   try {
     checkAddress(request)
     const response = await answer(deps, context)
@@ -194,14 +194,14 @@ async function handle(
 }
 
 function preflight(deps: ApiDeps, request: Request): Response {
-  const response = respond(startContext(deps.clock, request, 'preflight'), '', null, 204)
+  const response = respond(new RequestContext(deps.clock, request, 'preflight'), '', null, 204)
   addPreflightHeaders(response.headers, request)
   return response
 }
 
 /** For an unknown path, or a method that the path does not support. */
 async function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
-  const context = startContext(deps.clock, request, UNKNOWN_ROUTE)
+  const context = new RequestContext(deps.clock, request, UNKNOWN_ROUTE)
   await noteKey(deps, context)
   if (isWebSocket(request) && /\/responses$/.test(path)) {
     return await answerError(deps, context, noWebSocket(), { Upgrade: 'HTTP/1.1' })

@@ -28,48 +28,39 @@ export interface Generation {
 }
 
 /** Filled in step by step; fields of later steps stay null if one fails. */
-export interface RequestContext extends Arrival {
+export class RequestContext implements Arrival {
   readonly request: Request
   readonly route: string
+  readonly arrivedAt: Instant
+  readonly arrivedMs: number
   readonly requestId: string
-  key: ApiKey | null
+  key: ApiKey | null = null
   /** The memory that its body and its answer take; null before the key is known. */
-  taken: TakenBytes | null
+  taken: TakenBytes | null = null
   /** A body is expected, of which some is unread. */
-  isArriving: boolean
-  quota: QuotaReading | null
+  isArriving = false
+  quota: QuotaReading | null = null
   /** As it was asked for. */
-  model: string | null
+  model: string | null = null
   /** Null before it begins, and for what is none. */
-  walk: Walk | null
+  walk: Walk | null = null
   /** Its walk, from the verdict on, or the generation whose answer it repeats. */
-  generation: Generation | null
+  generation: Generation | null = null
   /** The body is streamed after the headers; the stream also logs the request. */
-  streams: boolean
+  streams = false
+
+  constructor(clock: Clock, request: Request, route: string) {
+    this.request = request
+    this.route = route
+    this.arrivedAt = clock.now()
+    this.arrivedMs = clock.monotonicMs()
+    this.requestId = readRequestId(request, this.arrivedAt)
+  }
 }
 
 /** Of a request whose key is known. */
 export interface CallerContext extends RequestContext, Caller {
   readonly key: ApiKey
-}
-
-export function startContext(clock: Clock, request: Request, route: string): RequestContext {
-  const arrivedAt = clock.now()
-  return {
-    request,
-    route,
-    requestId: readRequestId(request, arrivedAt),
-    arrivedAt,
-    arrivedMs: clock.monotonicMs(),
-    key: null,
-    taken: null,
-    isArriving: false,
-    quota: null,
-    model: null,
-    walk: null,
-    generation: null,
-    streams: false,
-  }
 }
 
 /** An answer to this request, with its headers; the caller may add others. */

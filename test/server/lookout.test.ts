@@ -5,7 +5,7 @@ import { type Instant, later } from '#domain/clock.ts'
 import type { StoredEvent } from '#domain/event.ts'
 import type { Hop } from '#domain/hop.ts'
 import { newSecret } from '#domain/secret.ts'
-import { startPulse } from '#domain/snapshot/pulse.ts'
+import { Pulse } from '#domain/snapshot/pulse.ts'
 import { createSteadyClock } from '#domain/steady-clock.ts'
 import type { Store } from '#domain/store.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -41,7 +41,7 @@ interface Post {
   readonly store: Store
   readonly clock: HandClock
   readonly health: ReturnType<typeof createHopHealth>
-  readonly pulse: ReturnType<typeof startPulse>
+  readonly pulse: Pulse
   readonly ends: Map<string, Instant>
   /** Waits until it has looked at what is now. */
   looked(): Promise<void>
@@ -59,7 +59,7 @@ async function openPost(
     (await openStore({ dataDir: ':memory:', clock, masterKey: new Uint8Array(32).fill(7) }))
   const health = createHopHealth(clock)
   const asked = askedReadings(health, store.catalogue)
-  const pulse = startPulse()
+  const pulse = new Pulse()
   const ends = new Map<string, Instant>()
   if (given === null) await store.providers.add(HOP.provider, [], [HOP.card], anAct())
   let looks = 0

@@ -1,9 +1,9 @@
 /** Watches an idle gateway. */
-import { startPulse } from '#domain/snapshot/pulse.ts'
+import { Pulse } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 
 export const restingWatch = (): Watch => ({
-  pulse: startPulse(),
+  pulse: new Pulse(),
   inFlight: () => [],
   count: () => 0,
   nodes: () => null,

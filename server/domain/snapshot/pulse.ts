@@ -20,38 +20,23 @@ export interface HopFailure {
   readonly status: number | null
 }
 
-export interface Pulse {
-  readonly endings: Endings
-  readonly seconds: Seconds
-  readonly failures: Latest<HopFailure>
+export class Pulse {
+  readonly endings = new Endings()
+  readonly seconds = new Seconds()
+  readonly failures = new Latest<HopFailure>(MAX_FAILURES)
   /** Log entries since the start of the process. */
-  readonly recent: Latest<ActivityEntry>
-  readonly errors: Latest<ActivityEntry>
-  /** Records a request that ended or was refused. */
-  note(entry: ActivityEntry, at: Instant): void
-}
+  readonly recent = new Latest<ActivityEntry>(MAX_RECENT)
+  readonly errors = new Latest<ActivityEntry>(MAX_RECENT_ERRORS)
 
-export function startPulse(): Pulse {
-  const endings = new Endings()
-  const seconds = new Seconds()
-  const failures = new Latest<HopFailure>(MAX_FAILURES)
-  const recent = new Latest<ActivityEntry>(MAX_RECENT)
-  const errors = new Latest<ActivityEntry>(MAX_RECENT_ERRORS)
-  return {
-    endings,
-    seconds,
-    failures,
-    recent,
-    errors,
-    note(entry, at) {
-      endings.note(entry, at)
-      seconds.note(entry, at)
-      recent.put(entry)
-      if (entry.code !== null) errors.put(entry)
-      for (const { provider, outcome, status } of entry.failedAttempts) {
-        failures.put({ at, provider, outcome, status })
-      }
-    },
+  /** Records a request that ended or was refused. */
+  readonly note = (entry: ActivityEntry, at: Instant): void => {
+    this.endings.note(entry, at)
+    this.seconds.note(entry, at)
+    this.recent.put(entry)
+    if (entry.code !== null) this.errors.put(entry)
+    for (const { provider, outcome, status } of entry.failedAttempts) {
+      this.failures.put({ at, provider, outcome, status })
+    }
   }
 }
 

@@ -72,8 +72,6 @@ export class TakenBytes {
   private readonly key: ApiKey
   private readonly share: Share
   private bytes = 0
-  /** Of these, what a body takes as it came. */
-  private receivedBytes = 0
 
   constructor(budget: ByteBudget, key: ApiKey, share: Share) {
     this.budget = budget
@@ -94,14 +92,12 @@ export class TakenBytes {
 
   /** The body is here, a text that takes so many bytes of memory; it is parsed, or may be. */
   arrived(textBytes: number): void {
-    this.receivedBytes = textBytes
     this.set(textBytes * COPIES)
   }
 
   /** Its text is not needed any more; the parsed values still are. */
   dropBody(): void {
-    this.set(this.bytes - this.receivedBytes)
-    this.receivedBytes = 0
+    this.set(this.bytes / COPIES)
   }
 
   /** Replaces the count; never refused, for memory that is taken already. */

@@ -86,26 +86,18 @@ export function toInvalidRequest(
 }
 
 /** Images and files in a request: how many there are, and how large. */
-export interface Attachments {
+export class Attachments {
   /** Parts that refer to a file by URL or id, whose size is unknown. */
-  named: number
+  named = 0
   /** Bytes of base64 of files and audio in the body. */
-  fileBytes: number
+  fileBytes = 0
   /** Input images. */
-  count: number
+  count = 0
   /** Of those, images of earlier answers. */
-  earlier: number
+  earlier = 0
   /** Bytes of base64 of images in the body. */
-  bytes: number
+  bytes = 0
 }
-
-export const noAttachments = (): Attachments => ({
-  named: 0,
-  fileBytes: 0,
-  count: 0,
-  earlier: 0,
-  bytes: 0,
-})
 
 /** Counts an image that the client sends. `messages` is the field that they are all in. @throws invalid_image, too_many_images */
 export function countImage(

@@ -15,8 +15,8 @@ import {
   Endings,
   Latest,
   MAX_ENDINGS,
+  Pulse,
   Seconds,
-  startPulse,
 } from '#domain/snapshot/pulse.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
@@ -102,7 +102,7 @@ describe('figures', () => {
   })
 
   test('count by status; refusals have no latency, and who left is no error', () => {
-    const { endings, note } = startPulse()
+    const { endings, note } = new Pulse()
     const refused = { provider: null, status: 429, code: 'rate_limit_exceeded' as const }
     note(answered(50, 1_100), ago(70))
     note(answered(50, 3_100), ago(5))
@@ -132,7 +132,7 @@ describe('figures', () => {
   })
 
   test('a minute that is not all remembered is told as if it were', () => {
-    const { endings, note } = startPulse()
+    const { endings, note } = new Pulse()
     for (let i = 0; i < 30; i++) note(answered(1, 100), ago(i / 10))
     const { endings: read } = readSpan(endings, NOW, 300_000)
     expect(toFigures(read, { now: NOW, ms: 3_000 }).lastMinute).toBe(600)
@@ -140,7 +140,7 @@ describe('figures', () => {
   })
 
   test('shares are of what was charged, the largest first', () => {
-    const { endings, note } = startPulse()
+    const { endings, note } = new Pulse()
     note(anEnding({ model: 'a/x', cost: usd('1') }), NOW)
     note(anEnding({ model: 'a/y', cost: usd('3') }), NOW)
     note(anEnding({ model: 'a/x', cost: usd('1') }), NOW)
@@ -165,7 +165,7 @@ describe('figures', () => {
 })
 
 test('a failure after which another answered is remembered too', () => {
-  const pulse = startPulse()
+  const pulse = new Pulse()
   const failed = {
     model: 'a/x',
     provider: 'acme',

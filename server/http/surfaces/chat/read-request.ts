@@ -11,7 +11,7 @@ import type { JsonBody } from '../../read/body.ts'
 import { readEarlierImage } from '../../read/image-url.ts'
 import { noteExtras, noteLongCaching, setExtras } from '../billed-extras.ts'
 import {
-  type Attachments,
+  Attachments,
   checkModels,
   commonFields,
   countImage,
@@ -19,7 +19,6 @@ import {
   MAX_MODEL_CHARS,
   MAX_TOKENS,
   MAX_USER_CHARS,
-  noAttachments,
   noteSizes,
   readEndUser,
   readFallbacks,
@@ -195,7 +194,7 @@ function readMessages(messages: unknown, extras: Extra[]): Readonly<Attachments>
   if (messages.length > MAX_MESSAGES) {
     throw invalid('messages', `may hold at most ${MAX_MESSAGES} messages`)
   }
-  const attachments = noAttachments()
+  const attachments = new Attachments()
   for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments, extras)
   return attachments
 }

@@ -15,20 +15,24 @@ import { Thoughts } from './render-thoughts.ts'
 import { renderToolCall, type ToolCall } from './render-tool-call.ts'
 
 /** Fields that most answers lack are null until needed. */
-interface Choice {
+class Choice {
   readonly index: number
-  text: string
-  reasoning: string
-  refusal: string
-  toolCalls: Map<number, ToolCall> | null
-  images: string[] | null
-  thoughts: Thoughts | null
-  fields: JsonObject | null
+  text = ''
+  reasoning = ''
+  refusal = ''
+  toolCalls: Map<number, ToolCall> | null = null
+  images: string[] | null = null
+  thoughts: Thoughts | null = null
+  fields: JsonObject | null = null
   /** Beside the message. */
-  choiceFields: JsonObject | null
-  logprobs: JsonObject | null
-  reason: FinishReason
-  native: string | null
+  choiceFields: JsonObject | null = null
+  logprobs: JsonObject | null = null
+  reason: FinishReason = 'stop'
+  native: string | null = null
+
+  constructor(index: number) {
+    this.index = index
+  }
 }
 
 export const startFold = (): AnswerFold => new AnswerFold()
@@ -71,40 +75,25 @@ export class AnswerFold {
   }
 
   private choiceAt(index: number): Choice {
-    this.first ??= emptyChoice(index)
+    this.first ??= new Choice(index)
     if (this.first.index === index) return this.first
     this.further ??= new Map()
     let choice = this.further.get(index)
     if (!choice) {
-      choice = emptyChoice(index)
+      choice = new Choice(index)
       this.further.set(index, choice)
     }
     return choice
   }
 
   private inOrder(): readonly Choice[] {
-    const first = this.first ?? emptyChoice(0)
+    const first = this.first ?? new Choice(0)
     if (this.further === null) return [first]
     return [first, ...this.further.values()].sort((a, b) => a.index - b.index)
   }
 }
 
 const hasImages = ({ images }: Choice): boolean => images !== null
-
-const emptyChoice = (index: number): Choice => ({
-  index,
-  text: '',
-  reasoning: '',
-  refusal: '',
-  toolCalls: null,
-  images: null,
-  thoughts: null,
-  fields: null,
-  choiceFields: null,
-  logprobs: null,
-  reason: 'stop',
-  native: null,
-})
 
 const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
   known === null ? more : { ...known, ...more }

@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
 import { isObject } from '#domain/json.ts'
 import { findTool, noteLongCaching } from '../billed-extras.ts'
-import { type Attachments, countImage, noAttachments } from '../read-common.ts'
+import { Attachments, countImage } from '../read-common.ts'
 
 const MAX_BLOCKS = 100_000
 
@@ -13,7 +13,7 @@ export function readBlocks(
   { system, messages }: JsonObject,
   extras: Extra[],
 ): Readonly<Attachments> {
-  const found: Found = { attachments: noAttachments(), extras }
+  const found: Found = { attachments: new Attachments(), extras }
   readContent(system, 'system', found)
   for (const [i, message] of toList(messages).entries()) {
     if (!isObject(message)) throw invalid(`messages[${i}]`, 'must be an object')

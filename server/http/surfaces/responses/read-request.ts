@@ -11,10 +11,10 @@ import type { Seals } from '../../seals.ts'
 import { noteExtras, setExtras } from '../billed-extras.ts'
 import { readReasoning } from '../chat/read-request.ts'
 import {
+  Attachments,
   checkModels,
   commonFields,
   type Draft,
-  noAttachments,
   noteSizes,
   readEndUser,
   readFallbacks,
@@ -59,7 +59,7 @@ export function readResponsesRequest(body: JsonBody, headers: Headers, seals: Se
   noteCacheMarks(fields, extras)
   const cutTools = readTools(fields, extras)
   noteAddedTools(fields, extras)
-  const attachments = noAttachments()
+  const attachments = new Attachments()
   const cutItems = readInput(read.input, attachments)
   const request: Draft = {
     kind: 'generate',
