@@ -45,13 +45,6 @@ export const toOutgoing = (
   body: Message['body'],
 ): Outgoing => ({ post, headers: request.stream ? stream : whole, requestId, body })
 
-/**
- * Whether a request must not be retried: one for exactly one attempt (contract §7), and one for an image, which might be drawn
- * and billed twice. It gets a new connection, because an idle one may be closing.
- */
-const isSentOnce = ({ request }: UpstreamCall): boolean =>
-  !request.allowFallbacks || request.wantsImages
-
 /** How a family speaks one provider's API: builds requests, reads errors and answers. */
 export interface Wire extends WholeWire {
   /** @throws UpstreamFailure when this API cannot express the request */
@@ -117,6 +110,10 @@ class PendingCall implements ReplyHandler {
   private readonly watchdog: Watchdog
   private readonly events = Promise.withResolvers<AsyncIterable<ChatEvents>>()
   private readonly isRespelled: boolean
+  /**
+   * Whether it must not be sent again: one for exactly one attempt (contract §7), and one for an image, which might be drawn and
+   * billed twice. It gets a new connection, because an idle one may be closing.
+   */
   private isFresh: boolean
 
   constructor(wire: Wire, call: UpstreamCall, outgoing: Outgoing, isRespelled: boolean) {
@@ -125,7 +122,7 @@ class PendingCall implements ReplyHandler {
     this.outgoing = outgoing
     this.isRespelled = isRespelled
     this.watchdog = new Watchdog(call)
-    this.isFresh = isSentOnce(call)
+    this.isFresh = !call.request.allowFallbacks || call.request.wantsImages
   }
 
   post(): Promise<AsyncIterable<ChatEvents>> {
@@ -176,23 +173,18 @@ class PendingCall implements ReplyHandler {
   }
 
   private begin(reply: Reply): void {
+    const { wire, call, watchdog, events } = this
     try {
-      this.events.resolve(this.read(reply))
+      const contentType = reply.headers.get('content-type') ?? ''
+      const translation = wire.startStream(contentType, call.request.stream)
+      if (translation === null) events.resolve(new WholeAnswer(wire, call, reply, watchdog))
+      else {
+        reply.forgetHead?.()
+        events.resolve(readStream({ reply, watchdog }, translation))
+      }
     } catch (thrown) {
       this.reject(thrown)
     }
-  }
-
-  /** @throws UpstreamFailure */
-  private read(reply: Reply): AsyncIterable<ChatEvents> {
-    const { wire, call, watchdog } = this
-    const translation = wire.startStream(
-      reply.headers.get('content-type') ?? '',
-      call.request.stream,
-    )
-    if (translation === null) return new WholeAnswer(wire, call, reply, watchdog)
-    reply.forgetHead?.()
-    return readStream({ reply, watchdog }, translation)
   }
 }
 
