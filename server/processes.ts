@@ -90,6 +90,8 @@ const EXIT_MS = 5_000
 /** One process that serves. */
 interface Child {
   readonly link: Link
+  /** Once it listens, or listens no more. */
+  readonly begun: Promise<void>
   report: ProcessReport
 }
 
@@ -107,9 +109,16 @@ class Processes implements Serving, Host {
   private readonly given: ProcessesOptions
   private readonly options: ServingOptions
   private readonly settings: ProcessSettings
-  /** Those that serve, by their epochs. */
+  /** By their epochs. */
   private readonly children = new Map<EpochId, Child>()
-  private readonly listening = Promise.withResolvers<void>()
+  /** Of those that this gateway has started. */
+  private readonly listening = new Set<EpochId>()
+  private readonly allListen = Promise.withResolvers<void>()
+  /** Of the gateway before, which have not come yet. */
+  private readonly coming: Set<EpochId>
+  private readonly allCame = Promise.withResolvers<void>()
+  /** Begins once this gateway drains. */
+  private drainChild: ((child: Child) => void) | null = null
   private highest = 0
   private isDraining = false
 
@@ -132,13 +141,15 @@ class Processes implements Serving, Host {
       // Of one that is random, each would have its own.
       masterKey: masterKey ?? crypto.getRandomValues(new Uint8Array(32)),
     }
-    given.crew.lend(heard(options), given.before?.owners ?? [], this)
+    const owners = given.before?.owners ?? []
+    this.coming = new Set(owners.map(({ epoch }) => epoch))
+    given.crew.lend(heard(options), owners, this)
   }
 
   /** Resolves once all listen. @throws where one cannot */
   async start(): Promise<void> {
     try {
-      if (!(await within(this.listening.promise, START_MS))) throw notStarted()
+      if (!(await within(this.allListen.promise, START_MS))) throw notStarted()
     } catch (cause) {
       // One that is stuck is not waited for.
       this.given.crew.kill()
@@ -152,38 +163,41 @@ class Processes implements Serving, Host {
     { epoch }: Owner,
     isMoved: boolean,
   ): (method: string, args: readonly unknown[]) => unknown {
-    const child: Child = { link, report: NOTHING }
     const told: ParentVerbs = {
       line: (line) => this.options.log?.(line),
       fault: this.given.logFault,
     }
-    if (isMoved) {
-      this.children.set(epoch, child)
-      // New requests go to the processes of this gateway.
-      link.tell('finish' satisfies keyof ProcessVerbs, [])
-    } else this.begin(epoch, child)
-    // One that comes too late would serve what nobody waits for.
-    if (this.isDraining) link.close()
+    const child: Child = { link, begun: this.begin(link, epoch, isMoved), report: NOTHING }
+    this.children.set(epoch, child)
+    // What it has in progress is not cut, also where it comes late. One that was just started has nothing.
+    if (!isMoved && this.isDraining) link.close()
+    else this.drainChild?.(child)
+    this.came(epoch)
     return (method, args) => Reflect.apply(Reflect.get(told, method), told, args)
   }
 
-  private begin(epoch: EpochId, child: Child): void {
-    const { link } = child
-    void this.ask(link, 'serve', this.settings).then(
-      () => {
-        this.children.set(epoch, child)
-        if (this.isDraining) link.close()
-        if (this.children.size === this.given.count) this.listening.resolve()
-      },
-      (cause) => {
-        this.listening.reject(cause)
-        link.close()
-      },
-    )
+  private async begin(link: Link, epoch: EpochId, isMoved: boolean): Promise<void> {
+    // New requests go to the processes of this gateway.
+    if (isMoved) return link.tell('finish' satisfies keyof ProcessVerbs, [])
+    try {
+      await this.ask(link, 'serve', this.settings)
+      this.listening.add(epoch)
+      if (this.listening.size === this.given.count) this.allListen.resolve()
+    } catch (cause) {
+      this.allListen.reject(cause)
+      link.close()
+    }
+  }
+
+  private came(epoch: EpochId): void {
+    this.coming.delete(epoch)
+    if (this.coming.size === 0) this.allCame.resolve()
   }
 
   left({ epoch }: Owner): void {
     this.children.delete(epoch)
+    this.listening.delete(epoch)
+    this.came(epoch)
   }
 
   async expire(epoch: EpochId): Promise<void> {
@@ -280,11 +294,15 @@ class Processes implements Serving, Host {
   async drain(times: DrainTimes, hurried: Promise<void>): Promise<void> {
     this.isDraining = true
     this.given.crew.retire()
-    const links = this.serving.map(({ link }) => link)
-    void hurried.then(() => links.map((link) => this.ask(link, 'hurry').catch(() => {})))
-    const drained = links.map((link) => this.ask(link, 'drain', times).catch(() => {}))
+    const drained: Promise<unknown>[] = []
+    this.drainChild = ({ link, begun }) => {
+      void hurried.then(() => this.ask(link, 'hurry').catch(() => {}))
+      drained.push(begun.then(() => this.ask(link, 'drain', times)).catch(() => {}))
+    }
+    for (const child of this.serving) this.drainChild(child)
+    if (this.coming.size === 0) this.allCame.resolve()
     // One that is stuck is not waited for: it is killed with the rest.
-    const all = Promise.all(drained)
+    const all = this.allCame.promise.then(() => Promise.all(drained))
     await Promise.race([
       within(all, times.unreadyMs + times.drainMs + EXIT_MS),
       hurried.then(() => within(all, EXIT_MS)),

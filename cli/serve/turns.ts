@@ -197,9 +197,15 @@ export async function handOver(
   const epochs = new Set(owners.map(({ epoch }) => epoch))
   const held = (await store.handOver?.()) ?? []
   const legacy = { owners, held: held.filter(({ claim }) => epochs.has(claim.owner.epoch)) }
-  if (await heir.give(legacy)) return null
+  const lock = lockFileOf(context.dataDir)
+  if (await heir.give(legacy)) {
+    // What is told to stop is all that serves here: under systemd, what is left when this process ends would be killed.
+    void stopping.asked.then(() => signal('SIGTERM', heir.pid, lock))
+    return null
+  }
   printNote(context, '! it does not serve: this one goes on')
-  endHung(heir.pid, lockFileOf(context.dataDir))
+  // One that hangs keeps the data directory from everybody else.
+  signal('SIGKILL', heir.pid, lock)
   const { url, authListen, metricsUrl } = gateway
   return {
     ...FIRST,
@@ -213,10 +219,10 @@ export async function handOver(
   }
 }
 
-/** A process that hangs keeps the data directory from everybody else. */
-function endHung(pid: number, lock: string): void {
+/** Only where it has the data directory. */
+function signal(name: NodeJS.Signals, pid: number, lock: string): void {
   try {
-    if (hasOpen(pid, lock)) process.kill(pid, 'SIGKILL')
+    if (hasOpen(pid, lock)) process.kill(pid, name)
   } catch {
     // It has ended by itself.
   }

@@ -109,6 +109,37 @@ test('what one held that has died is given back as soon as the disk takes it', a
   expect(faults.filter((fault) => fault instanceof GatewayError)).toHaveLength(2)
 })
 
+/** As a process of the gateway before. */
+async function come({ unix }: Crew, owner: Owner, answer: (method: string) => unknown = () => {}) {
+  const link = new Link({ answer, closed: () => {} })
+  await Bun.connect({ unix, socket: linkSocket(link) })
+  return { link, joining: link.call(JOIN, [owner, 0]) }
+}
+
+test('who comes from the gateway before while this one drains is drained too', async () => {
+  const moved = { node: LOCAL_NODE, epoch: newEpochId(systemClock.now()) }
+  const { crew, serving } = await open({ owners: [moved] })
+  const ending = Promise.withResolvers<void>()
+  let hasDrained = false
+  const times = { unreadyMs: 0, drainMs: 0 }
+  const drained = serving.drain(times, new Promise(() => {})).then(() => {
+    hasDrained = true
+  })
+  const asked: string[] = []
+  const { link, joining } = await come(crew, moved, (method) => {
+    asked.push(method)
+    return method === 'drain' ? ending.promise : undefined
+  })
+  crew.welcome()
+  await joining
+  await until(() => asked.includes('drain'), 'it is asked to')
+  expect(asked).toEqual(['finish', 'drain'])
+  expect(hasDrained).toBe(false)
+  ending.resolve()
+  await drained
+  link.close()
+})
+
 test('who comes from the gateway before waits until this one serves, and what it holds is let alone', async () => {
   const moved = { node: LOCAL_NODE, epoch: newEpochId(systemClock.now()) }
   const expired: string[] = []
@@ -125,15 +156,10 @@ test('who comes from the gateway before waits until this one serves, and what it
       },
     }),
   })
-  const come = async () => {
-    const link = new Link({ answer: () => undefined, closed: () => {} })
-    await Bun.connect({ unix: crew.unix, socket: linkSocket(link) })
-    return { link, joining: link.call(JOIN, [moved, 0]) }
-  }
-  const early = await come()
+  const early = await come(crew, moved)
   early.joining.catch(() => {})
   early.link.close()
-  const { link, joining } = await come()
+  const { link, joining } = await come(crew, moved)
   let hasJoined = false
   void joining.then(() => {
     hasJoined = true
