@@ -46,6 +46,8 @@ export interface CrewOptions {
   readonly openKeeper: OpenKeeper
   /** Starts a process that connects to `unix`. */
   spawn(unix: string): Started
+  /** How often each is asked whether it lives. */
+  readonly beatMs?: number
   logFault(cause: unknown): void
 }
 
@@ -90,6 +92,12 @@ const START_MS = 10_000
 const RESTART_MS = 250
 /** What a process held is given back; again after this, where the disk refused it. */
 const RELEASE_MS = 1_000
+/** An event loop that lives answers at once. One that has not after so many beats is said to be stuck, and then ended: after 10 and 30 s. */
+const BEAT_MS = 5_000
+const STUCK_BEATS = 2
+const ENDED_BEATS = 6
+/** What a process is asked. */
+export const BEAT = 'beat'
 /** How long processes may take to leave: for the answers that are out. */
 const LEAVE_MS = 5_000
 /** What an heir is asked. */
@@ -99,12 +107,19 @@ const DOORS_MS = 2_000
 const HEIR_MS = 20_000
 const EXIT_MS = 5_000
 
+/** A process that has joined, and for how many beats it has owed its answer. */
+interface Joined {
+  readonly link: Link
+  readonly pid: number
+  beats: number
+}
+
 export class Crew {
   private readonly given: CrewOptions
   private readonly keeper: ReturnType<OpenKeeper>
   private readonly kept: Promise<void>[] = []
   private readonly closed = new AbortController()
-  private readonly links = new Map<EpochId, { readonly link: Link; readonly pid: number }>()
+  private readonly links = new Map<EpochId, Joined>()
   /** Those that it has started, but for those that have left for an heir. */
   private readonly own = new Map<number, Started>()
   /** Those that have left for an heir. */
@@ -140,6 +155,7 @@ export class Crew {
       },
     })
     for (let n = 0; n < given.count; n++) this.kept.push(this.keep())
+    void this.beat()
   }
 
   /** Another process takes over. */
@@ -157,6 +173,11 @@ export class Crew {
   /** It serves: those of the process before, which have waited, come. */
   welcome(): void {
     this.keeper.welcome([...this.expected.values()])
+  }
+
+  /** How many do not answer. */
+  get stuck(): number {
+    return [...this.links.values()].filter(({ beats }) => beats > STUCK_BEATS).length
   }
 
   get unix(): string {
@@ -231,12 +252,46 @@ export class Crew {
     }
   }
 
+  /** Beats are counted, not seconds: when a machine has slept, nobody is late. */
+  private async beat(): Promise<void> {
+    const { beatMs = BEAT_MS, logFault } = this.given
+    const { signal } = this.closed
+    const tell = (pid: number, beats: number, then: string): void =>
+      logFault(
+        new Error(`process ${pid} has not answered for ${(beats * beatMs) / 1_000} s${then}`),
+      )
+    while (!signal.aborted) {
+      await pause(beatMs, signal).catch(() => undefined)
+      for (const joined of this.links.values()) {
+        const { link, pid, beats } = joined
+        const answered = (): void => {
+          joined.beats = 0
+        }
+        // One of another release answers that it knows no such method.
+        if (beats === 0) void link.call(BEAT, []).then(answered, answered)
+        if (beats === STUCK_BEATS) tell(pid, beats, '')
+        if (beats === ENDED_BEATS) {
+          tell(pid, beats, ': it is ended')
+          this.end(pid)
+        }
+        joined.beats++
+      }
+    }
+  }
+
+  /** It may have been started by the gateway before. */
+  private end(pid: number): void {
+    const own = this.own.get(pid)
+    if (own === undefined) process.kill(pid, 'SIGKILL')
+    else own.kill('SIGKILL')
+  }
+
   private joined(link: Link, owner: Owner, pid: number): Answer {
     const { host } = this
     if (host === null) throw new Error('nothing is lent')
     // It was started when the others were told to leave, and has nothing to bring.
     if (this.empty !== null) throw notNow('the store changes hands')
-    this.links.set(owner.epoch, { link, pid })
+    this.links.set(owner.epoch, { link, pid, beats: 0 })
     return host.joined(link, owner, this.expected.delete(owner.epoch))
   }
 

@@ -113,22 +113,21 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const authUrl = signin?.issuer ?? null
   const watch = toWatch(options, serving, pulse)
   store.nodes?.heed((id) => void serving.kill(id))
-  const codeMailFailure = () => signin?.codeMailFailure() ?? null
-  const wakeMails = () => signin?.wakeMails()
   const { signup, passkeys, brand, cabinet = null } = options.signin ?? {}
   const cabinetUrl = authUrl === null || cabinet === null ? null : `${authUrl}/cabinet`
   const live = {
     hops: () => serving.hops(),
     credentials: () => serving.credentials(),
     paces: () => serving.paces(),
+    stuckProcesses: () => serving.stuck(),
     authUrl,
     cabinetUrl,
     mailsCodes: signin?.mailsCodes ?? false,
     signup,
     passkeys,
     brand: brand && { name: brand.name, hasLogo: brand.logo !== null, shades: brand.shades },
-    codeMailFailure,
-    wakeMails,
+    codeMailFailure: () => signin?.codeMailFailure() ?? null,
+    wakeMails: () => signin?.wakeMails(),
     clockJump: steadyClock.jump,
   }
   const operator = { ...toOperatorDeps(options, serving.url, live), watch }

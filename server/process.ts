@@ -1,7 +1,7 @@
 /** One of the processes that serve for a parent, which has the store: it keeps nothing, and ends with its parent. */
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import type { Link } from './crew.ts'
+import { BEAT, type Link } from './crew.ts'
 import { type Observer, startObserver } from './observer.ts'
 import {
   NOTHING,
@@ -57,6 +57,7 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
     },
     report: () => (serving === null ? NOTHING : reportOf(serving)),
     kill: async (id) => await serving?.kill(id),
+    [BEAT]: () => {},
     async drain(times) {
       await serving?.drain(times, hurried.promise)
       await serving?.close()

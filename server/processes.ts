@@ -13,7 +13,7 @@ import { MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
 import type { RequestLine } from '#http/request-log.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { TraceTarget } from '#telemetry/tracer.ts'
-import type { Crew, Host, Legacy, Link } from './crew.ts'
+import { BEAT, type Crew, type Host, type Legacy, type Link } from './crew.ts'
 import { reserve } from './listener.ts'
 import {
   askHere,
@@ -56,6 +56,8 @@ export interface ProcessVerbs {
   serve(settings: ProcessSettings): Promise<void>
   report(): ProcessReport
   kill(id: GenerationId): Promise<Killed>
+  /** With its answer it lives. */
+  [BEAT](): void
   drain(times: DrainTimes): Promise<void>
   hurry(): void
   /** Another process takes over from its parent, and listens there. */
@@ -276,6 +278,10 @@ class Processes implements Serving, Host {
 
   paces(): readonly PaceReading[] {
     return this.reports.flatMap(({ paces }) => paces)
+  }
+
+  stuck(): number {
+    return this.given.crew.stuck
   }
 
   draining(): boolean {

@@ -69,6 +69,8 @@ export interface Serving {
   credentials(): readonly CredentialReading[]
   /** How soon the hops that were asked begin to answer. */
   paces(): readonly PaceReading[]
+  /** How many of several processes do not answer. */
+  stuck(): number
   /** Sends a request as a key, without its secret, from within. */
   readonly askAsKey: AskAsKey
   /** True once it accepts no new chat requests. */
@@ -125,6 +127,7 @@ export const serveHere = async (options: ServingOptions): Promise<ServingHere> =
     certificateEnds,
     credentials: asked.credentials,
     paces: health.pace.readings,
+    stuck: () => 0,
     askAsKey: askAsKey(deps),
     draining: () => draining,
     async kill(id) {

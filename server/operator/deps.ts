@@ -42,6 +42,8 @@ export interface LiveFacts {
   hops(): readonly HopReading[]
   /** Credentials with recent failures, of providers that have several. */
   credentials(): readonly CredentialReading[]
+  /** How many of the processes that serve do not answer. */
+  stuckProcesses(): number
   /** Of the hops of routes that ask the fastest first. */
   paces(): readonly PaceReading[]
 }

@@ -16,7 +16,7 @@ import {
   checkRoutes,
 } from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
-import { checkDescriptors } from './doctor/process.ts'
+import { checkDescriptors, checkProcesses } from './doctor/process.ts'
 import { checkServer } from './doctor/server.ts'
 import {
   checkAccess,
@@ -63,6 +63,7 @@ const CHECKS: readonly Check[] = [
   checkIdentities,
   checkPasskeys,
   checkBrand,
+  checkProcesses,
   checkDescriptors,
 ]
 

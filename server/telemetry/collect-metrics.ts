@@ -35,6 +35,7 @@ export interface MetricsDeps {
     look(): Promise<void>
     countByKey(): ReadonlyMap<KeyId, number>
     hops(): readonly HopReading[]
+    stuck(): number
     draining(): boolean
   }
 }
@@ -78,6 +79,11 @@ async function storeFamilies(deps: MetricsDeps): Promise<readonly MetricFamily[]
       'gateway_draining',
       'It takes no new chat requests',
       one(Number(deps.serving.draining())),
+    ),
+    gauge(
+      'gateway_processes_stuck',
+      'Processes that serve, and have not answered for 10 s',
+      one(deps.serving.stuck()),
     ),
     gauge('gateway_store_writable', 'Whether the disk takes writes', one(Number(health.writable))),
     gauge('gateway_db_size_bytes', 'Of the database, without its log', one(health.sizeBytes)),

@@ -212,6 +212,32 @@ describe('processes on one port', () => {
     expect(await gateway.verb('audit', {})).toMatchObject({ clean: true, open_holds: 0 })
   })
 
+  test.runIf(FULL)(
+    'one that hangs is ended after 30 s, and another is there',
+    {
+      timeout: 90_000,
+    },
+    async () => {
+      const { key } = await issue('hung', { concurrency_limit: COUNT })
+      const held = await Promise.all(Array.from({ length: COUNT }, () => lorem(key, 10_000, 20)))
+      const [victim = 0] = served()
+      process.kill(victim, 'SIGSTOP')
+      const troubles = async () =>
+        (await gateway.verb('doctor', {})).findings.filter(({ check }) => check === 'processes')
+      await until(async () => (await troubles()).length > 0, 'doctor says so', 20_000)
+      await until(
+        () => served().length === COUNT && !served().includes(victim),
+        'it is gone',
+        40_000,
+      )
+      expect(await troubles()).toEqual([])
+      expect(gateway.said()).toContain(`process ${victim} has not answered for 30 s`)
+      await Promise.all(held.map((stream) => stream.body?.cancel().catch(() => undefined)))
+      await until(async () => (await gateway.verb('audit', {})).open_holds === 0, 'all is free')
+      for (let asked = 0; asked < 20; asked++) expect((await echo(key)).status).toBe(200)
+    },
+  )
+
   test('end their streams before a stop, and leave nothing open', async () => {
     const { key } = await issue('drained')
     const streams = await Promise.all(Array.from({ length: 6 }, () => lorem(key, 40, 40)))

@@ -41,6 +41,7 @@ export const serving = (more: Partial<LiveFacts> = {}): LiveFacts => ({
   startedAt: instant(0),
   hops: () => [],
   paces: () => [],
+  stuckProcesses: () => 0,
   credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},

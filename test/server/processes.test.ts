@@ -10,7 +10,7 @@ import { systemClock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import { LOCAL_NODE, type Owner } from '#domain/owner.ts'
-import { Crew, type CrewOptions } from '#server/crew.ts'
+import { BEAT, Crew, type CrewOptions } from '#server/crew.ts'
 import { runProcess } from '#server/process.ts'
 import { serveByProcesses } from '#server/processes.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -19,36 +19,49 @@ import { until } from '#test/support/appliance.ts'
 import { aClaim, aKey, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
+const BEAT_MS = 50
+
 /** The parts of real processes, all in this one. */
 async function open({
   spawns = () => {},
   kept = (store) => store,
   owners = [],
+  isStuck = () => false,
 }: {
   /** Before a process runs that is to connect there. */
   readonly spawns?: (unix: string) => void | Promise<void>
   readonly kept?: (store: GatewayStore) => GatewayStore
   /** Of processes that come from the gateway before. */
   readonly owners?: readonly Owner[]
+  /** Whether a process, the first of which is 0, answers nothing. */
+  readonly isStuck?: (pid: number) => boolean
 }) {
   const store = await openStore({ dataDir: ':memory:', clock: systemClock })
   const fronts: Front[] = []
   const faults: unknown[] = []
+  let spawned = 0
   const spawn: CrewOptions['spawn'] = (unix) => {
     const ready = Promise.resolve(spawns(unix))
     const exited = Promise.withResolvers<number>()
-    const end = (): void => exited.resolve(0)
+    const pid = spawned++
+    const end = (): void => {
+      fronts[pid]?.link.close()
+      exited.resolve(0)
+    }
     const connect = async (told: Parameters<typeof openFront>[1]): Promise<Front> => {
-      const front = await openFront(unix, told)
-      fronts.push(front)
+      const answer: typeof told.answer = (method, args) =>
+        method === BEAT && isStuck(pid) ? new Promise(() => {}) : told.answer(method, args)
+      const front = await openFront(unix, { ...told, answer, pid })
+      fronts[pid] = front
       return front
     }
     void ready.then(() => runProcess({ clock: systemClock, open: connect }, end))
-    return { pid: fronts.length, kill: end, exited: exited.promise }
+    return { pid, kill: end, exited: exited.promise }
   }
   const unix = join(tempDirectory(), 'store.sock')
   const logFault = (cause: unknown): void => void faults.push(cause)
-  const crew = new Crew({ count: 1, clock: systemClock, unix, openKeeper, spawn, logFault })
+  const given = { count: 1, clock: systemClock, unix, openKeeper, spawn, logFault }
+  const crew = new Crew({ ...given, beatMs: BEAT_MS })
   const before = { owners, url: null }
   const serve = serveByProcesses({ crew, count: 1, traces: null, before, logFault })
   const serving = await serve({
@@ -107,6 +120,35 @@ test('what one held that has died is given back as soon as the disk takes it', a
   front.link.close()
   await until(async () => (await openHolds()) === 0, 'its hold is given back')
   expect(faults.filter((fault) => fault instanceof GatewayError)).toHaveLength(2)
+})
+
+test('one that is stuck is said to be, then ended, and what it held is given back once', async () => {
+  const expired: string[] = []
+  const { serving, faults, fronts } = await open({
+    isStuck: (pid) => pid === 0,
+    kept: (kept) => ({
+      ...kept,
+      admissions: {
+        ...kept.admissions,
+        async expire(epochs, at) {
+          expired.push(...epochs)
+          await kept.admissions.expire(epochs, at)
+        },
+      },
+    }),
+  })
+  await until(() => serving.stuck() === 1, 'it is noticed')
+  expect(faults.map(String)).toEqual(['Error: process 0 has not answered for 0.1 s'])
+  await until(() => expired.length > 0, 'what it held is given back')
+  await until(() => fronts.length === 2 && serving.stuck() === 0, 'another is there')
+  // Each beat of the other has its answer.
+  await Bun.sleep(10 * BEAT_MS)
+  expect(serving.stuck()).toBe(0)
+  expect(expired).toEqual([fronts[0]?.store.owner.epoch])
+  expect(faults.map(String).slice(1)).toEqual([
+    'Error: process 0 has not answered for 0.3 s: it is ended',
+    'Error: a process that served ended with 0; another is started',
+  ])
 })
 
 /** As a process of the gateway before. */

@@ -1,4 +1,4 @@
-/** Checks the file descriptors of the serving process. */
+/** Checks the serving processes: that all of them answer, and the file descriptors of this one. */
 import { readdir, readFile } from 'node:fs/promises'
 import { openFilesLimit } from '#runtime/open-files.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -7,6 +7,19 @@ import { type Finding, ok, problem, warning } from './finding.ts'
 /** A request needs two: for its client and for its provider. */
 const LOW_LIMIT = 4_096
 const MAX_SHARE = 0.9
+
+export async function checkProcesses({ live }: OperatorDeps): Promise<readonly Finding[]> {
+  const stuck = live?.stuckProcesses() ?? 0
+  if (stuck === 0) return []
+  const message = `processes that serve and have not answered for 10 s: ${stuck}; after 30 s each is ended, and another is started`
+  return [
+    problem(
+      'processes',
+      message,
+      'where it happens again, report what runs then: gatewayctl activity list',
+    ),
+  ]
+}
 
 /** Only for a running gateway, on Linux. */
 export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly Finding[]> {
