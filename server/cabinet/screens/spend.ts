@@ -228,7 +228,9 @@ function pictureOf(visit: Visit, asked: Asked, spent: Spent): Html {
   const title = words.spend.picture(words.spend.dimensions[by] ?? by)
   const { rows, hasOthers } = drawnOf(whole)
   const names = rows.map((row) => nameOf(visit, by, row))
-  return html`${bars(visit.language, title, barsOf(visit, asked, spent))}
+  const shown = daysOf(visit, asked)
+  return html`${shown.isCut && html`<p class="note">${words.spend.newest(MAX_DAYS)}</p>`}
+${bars(visit.language, title, barsOf(shown, asked, spent))}
 ${legend(hasOthers ? [...names, words.spend.other] : names)}
 ${tableOf(visit, asked, whole)}`
 }
@@ -243,16 +245,27 @@ const groupOf = (by: Dimension, row: Row): string | null =>
         ? row.model
         : row.provider) ?? null
 
-function barsOf(visit: Visit, { by, since, until }: Asked, { whole, days, split }: Spent) {
+interface Days {
+  readonly first: number
+  /** The day after the last. */
+  readonly end: number
+  readonly isCut: boolean
+}
+
+/** Of a longer time, the newest. */
+function daysOf({ at }: Visit, { since, until }: Asked): Days {
+  const last = Math.min(dayOf(later(readInstant(until) ?? at, -1)), dayOf(at))
+  const end = nextDay(last as Day)
+  const from = dayOf(readInstant(since) ?? at)
+  return { first: Math.max(from, end - MAX_DAYS), end, isCut: from < end - MAX_DAYS }
+}
+
+function barsOf({ first, end }: Days, { by }: Asked, { whole, days, split }: Spent) {
   const { rows, hasOthers } = drawnOf(whole)
   const among = new Map(rows.map((row, place) => [groupOf(by, row), place]))
   const totals = new Map(days.rows.map((row) => [row.day, row]))
   const byDay = Map.groupBy<string | undefined, Row>(split.rows, ({ day }) => day)
-  // Of a longer time, the newest days.
-  const end = Math.min(dayOf(later(readInstant(until) ?? visit.at, -1)), dayOf(visit.at))
-  const last = nextDay(end as Day)
-  const first = Math.max(dayOf(readInstant(since) ?? visit.at), last - MAX_DAYS)
-  return Array.from({ length: Math.max(1, last - first) }, (_, place) => {
+  return Array.from({ length: Math.max(1, end - first) }, (_, place) => {
     const label = renderDay((first + place) as Day)
     const values = rows.map(() => 0)
     for (const row of byDay.get(label) ?? []) {

@@ -375,6 +375,8 @@ export const ENGLISH = {
     none: 'Nothing was spent in this time.',
     adding: 'Adding up the log. The first look after a restart takes longest.',
     picture: (by: string) => `Spend by day and ${by}`,
+    newest: (days: number) =>
+      `The picture is of the newest ${days} days, the rest of the page of all.`,
   },
   balance: {
     title: 'Balance',
