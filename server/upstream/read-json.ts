@@ -25,8 +25,9 @@ export function parseText(text: string): unknown {
   }
 }
 
+/** A value parsed from `chars` characters (or bytes), nested at most 64 levels deep. */
 const bounded = (value: unknown, chars: number): unknown =>
-  isShallow(value, chars) ? value : undefined
+  chars <= HARMLESS_CHARS || isWithin(value, MAX_DEPTH) ? value : undefined
 
 /** Parses bytes; undefined when they are not JSON or nested too deeply. (A string that was cut out may hold raw control characters, which JSON forbids.) */
 export function parseJson(bytes: Uint8Array): unknown {
@@ -98,10 +99,6 @@ function isEscaped(bytes: Buffer, at: number): boolean {
 const MAX_DEPTH = 64
 /** A text this short cannot be nested deeply enough to overflow the stack. */
 const HARMLESS_CHARS = 16_384
-
-/** Whether a value parsed from `chars` characters (or bytes) is nested at most 64 levels deep. */
-const isShallow = (value: unknown, chars: number): boolean =>
-  chars <= HARMLESS_CHARS || isWithin(value, MAX_DEPTH)
 
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true

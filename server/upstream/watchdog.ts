@@ -12,9 +12,7 @@ import type { Abortable, ExchangeControl, Reply } from './reply.ts'
 export class Watchdog implements ExchangeControl, Deadline {
   place = -1
   isAborted = false
-  private readonly timeouts: UpstreamCall['timeouts']
-  private readonly signal: UpstreamCall['signal']
-  private readonly sending: UpstreamCall['sending']
+  private readonly call: UpstreamCall
   private readonly startedMs = performance.now()
   private endsMs: number
   private waitingSinceMs: number | null = this.startedMs
@@ -24,12 +22,10 @@ export class Watchdog implements ExchangeControl, Deadline {
   private reason: unknown = undefined
   private attached: Abortable | null = null
 
-  constructor({ timeouts, signal, sending }: UpstreamCall) {
-    this.timeouts = timeouts
-    this.signal = signal
-    this.sending = sending
-    this.endsMs = this.startedMs + timeouts.totalTimeoutMs
-    onCancel(signal, this)
+  constructor(call: UpstreamCall) {
+    this.call = call
+    this.endsMs = this.startedMs + call.timeouts.totalTimeoutMs
+    onCancel(call.signal, this)
     setDeadline(this, this.startedMs)
   }
 
@@ -40,7 +36,7 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   /** The client has disconnected. */
   handleEvent(): void {
-    this.abort(this.signal.reason)
+    this.abort(this.call.signal.reason)
   }
 
   connecting(): void {
@@ -54,7 +50,7 @@ export class Watchdog implements ExchangeControl, Deadline {
   }
 
   sent(): void {
-    this.sending.isSent = true
+    this.call.sending.isSent = true
   }
 
   /** Starts the silence time-out. It does not run while a slow client is reading. */
@@ -80,13 +76,14 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   /** The time-outs of an exchange that replaces this one: the total goes on. */
   timeoutsLeft(): UpstreamCall['timeouts'] {
-    const leftMs = this.timeouts.totalTimeoutMs - (performance.now() - this.startedMs)
-    return { ...this.timeouts, totalTimeoutMs: Math.max(1, leftMs) }
+    const { timeouts } = this.call
+    const leftMs = timeouts.totalTimeoutMs - (performance.now() - this.startedMs)
+    return { ...timeouts, totalTimeoutMs: Math.max(1, leftMs) }
   }
 
   /** The client has the whole answer: its signal no longer aborts the exchange. */
   release(): void {
-    this.signal.removeEventListener('abort', this)
+    this.call.signal.removeEventListener('abort', this)
   }
 
   /** The exchange is over: removes the deadline and the listener. */
@@ -103,19 +100,20 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   /** Whether the client, or the gateway's shutdown, ended the exchange. */
   get abandoned(): boolean {
-    return this.signal.aborted
+    return this.call.signal.aborted
   }
 
   /** The reason why an exchange failed: the client's abort reason, a time-out, or the transport error. */
   explain(thrown: unknown): unknown {
-    if (this.signal.aborted) return this.signal.reason
+    if (this.call.signal.aborted) return this.call.signal.reason
     if (this.expired)
       return new UpstreamFailure('timeout', timeoutMessage(this.connectingSinceMs !== null))
     return thrown instanceof UpstreamFailure ? thrown : fromTransportError(thrown)
   }
 
   dueMs(nowMs: number): number {
-    const { timeouts, connectingSinceMs } = this
+    const { connectingSinceMs, call } = this
+    const { timeouts } = call
     const pauseMs = this.hasReceived
       ? (this.waitingSinceMs ?? nowMs) + timeouts.silenceTimeoutMs
       : this.startedMs + timeouts.firstByteTimeoutMs

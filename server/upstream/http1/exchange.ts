@@ -161,29 +161,24 @@ interface Line {
   terminate(): unknown
 }
 
-export interface Connection {
+export class Connection {
   readonly target: Target
   /** Null until it is established; through a proxy's tunnel, from the beginning. */
-  socket: Line | null
+  socket: Line | null = null
   /** Null while it is idle. */
   exchange: Exchange | null
   /** What the socket has not accepted yet of the request, in order. */
-  unsent: (string | Uint8Array)[]
+  unsent: (string | Uint8Array)[] = []
   /** On the clock of `performance`. */
-  idleUntilMs: number
-  isPaused: boolean
-  isDead: boolean
-}
+  idleUntilMs = 0
+  isPaused = false
+  isDead = false
 
-export const startConnection = (target: Target, exchange: Exchange): Connection => ({
-  target,
-  socket: null,
-  exchange,
-  unsent: [],
-  idleUntilMs: 0,
-  isPaused: false,
-  isDead: false,
-})
+  constructor(target: Target, exchange: Exchange) {
+    this.target = target
+    this.exchange = exchange
+  }
+}
 
 /**
  * Requests are written into this buffer before they are sent: the socket copies what it accepts, and reused memory is in the

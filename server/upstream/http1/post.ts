@@ -4,7 +4,7 @@ import { noteCertificate } from '../certificates.ts'
 import { readProxy } from '../proxy.ts'
 import type { Post } from '../reply.ts'
 import {
-  type Connection,
+  Connection,
   dropConnection,
   Exchange,
   fail,
@@ -16,7 +16,6 @@ import {
   receive,
   sendRequest,
   sendRest,
-  startConnection,
   type Target,
   takeIdle,
   toRequestText,
@@ -63,7 +62,7 @@ export const postOverConnection =
  * The runtime resolves the name and tries its addresses.
  */
 function connect(target: Target, exchange: Exchange): void {
-  const connection = startConnection(target, exchange)
+  const connection = new Connection(target, exchange)
   exchange.connection = connection
   const { peer, tunnel } = target
   if (tunnel !== null) {

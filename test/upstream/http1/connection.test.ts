@@ -2,11 +2,10 @@
 import { expect, test } from 'vitest'
 import { said } from '#test/support/json-body.ts'
 import {
-  type Connection,
+  Connection,
   type Exchange,
   sendRequest,
   sendRest,
-  startConnection,
   toRequestText,
   toTarget,
 } from '#upstream/http1/exchange.ts'
@@ -21,7 +20,7 @@ function openLine(takes: number): { readonly line: Connection; readonly heard: (
     taken.push(Buffer.from(bytes.subarray(from, from + took)))
     return took
   }
-  const line = startConnection(target, { control: { sent() {} } } as unknown as Exchange)
+  const line = new Connection(target, { control: { sent() {} } } as unknown as Exchange)
   line.socket = { write } as unknown as Connection['socket']
   return { line, heard: () => Buffer.concat(taken).toString() }
 }
