@@ -136,7 +136,6 @@ function withRequestedImages(reading: Reading, { wantsImages, choices, image }: 
 
 type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
 
-const NONE_FINISHED: readonly number[] = []
 const NOTHING_SERVED: JsonObject = {}
 
 /** The card fields that an estimate needs. */
@@ -181,7 +180,8 @@ export class Meter {
   private dense = 0
   private reasoningBytes = 0
   private reasoningDense = 0
-  private finished = NONE_FINISHED
+  /** The choices that have finished. */
+  private readonly finished: number[] = []
 
   constructor(
     request: Work,
@@ -232,7 +232,7 @@ export class Meter {
         break
       case 'finish':
         this.finishReason ??= event.reason
-        if (!this.finished.includes(event.choice)) this.finished = [...this.finished, event.choice]
+        if (!this.finished.includes(event.choice)) this.finished.push(event.choice)
         break
       case 'usage':
         this.noteUsage(event)

@@ -30,7 +30,6 @@ export function readBody(
   if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
   taken?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
-  arrival.bytes = stated
   return arrival.expect(request.text())
 }
 
@@ -107,14 +106,15 @@ async function readCounted(
   taken: TakenBytes | null,
 ): Promise<string> {
   const pieces: Uint8Array[] = []
+  let bytes = 0
   const reader = body?.getReader() ?? null
   arrival.reader = reader
   try {
     for (;;) {
       const piece = (await reader?.read())?.value
       if (piece === undefined || arrival.isExpired) return DECODER.decode(Buffer.concat(pieces))
-      arrival.bytes += piece.byteLength
-      if (arrival.bytes > mostBytes) throw tooLarge(mostBytes, arrival.bytes)
+      bytes += piece.byteLength
+      if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
       taken?.takeBody(piece.byteLength)
       pieces.push(piece)
     }
@@ -132,8 +132,6 @@ type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'cancel'>
 /** A body that is being received, until its deadline, and then read. A class, because every request has one. */
 export class Arrival implements Deadline {
   place = -1
-  /** The Content-Length; for a chunked body, the bytes received so far. */
-  bytes = 0
   /** Whether it is too late: what still comes is not taken. */
   isExpired = false
   /** Of a chunked body. */

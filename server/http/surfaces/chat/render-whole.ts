@@ -39,8 +39,7 @@ export const startFold = (): AnswerFold => new AnswerFold()
 
 /** Folds the answer to one request. A class instead of closures, because every non-streamed answer has one. */
 export class AnswerFold {
-  private first: Choice | null = null
-  private further: Map<number, Choice> | null = null
+  private readonly choices: Choice[] = []
   private fields: JsonObject | null = null
 
   note(events: ChatEvents): void {
@@ -56,7 +55,9 @@ export class AnswerFold {
    * the rest.
    */
   render(head: AnswerHead, charge: Charge): readonly string[] {
-    const choices = this.inOrder()
+    const { choices } = this
+    if (choices.length === 0) choices.push(new Choice(0))
+    choices.sort((one, other) => one.index - other.index)
     const usage = renderUsage(charge)
     // The provider's unknown fields are overridden by the gateway's own.
     const answer = {
@@ -75,21 +76,10 @@ export class AnswerFold {
   }
 
   private choiceAt(index: number): Choice {
-    this.first ??= new Choice(index)
-    if (this.first.index === index) return this.first
-    this.further ??= new Map()
-    let choice = this.further.get(index)
-    if (!choice) {
-      choice = new Choice(index)
-      this.further.set(index, choice)
-    }
+    for (const known of this.choices) if (known.index === index) return known
+    const choice = new Choice(index)
+    this.choices.push(choice)
     return choice
-  }
-
-  private inOrder(): readonly Choice[] {
-    const first = this.first ?? new Choice(0)
-    if (this.further === null) return [first]
-    return [first, ...this.further.values()].sort((a, b) => a.index - b.index)
   }
 }
 
