@@ -80,7 +80,9 @@ export function endsAtClose(parser: Parser): boolean {
 
 /** Where the head that begins at `at` ends, or -1 when it is incomplete. */
 function takeHead(parser: Parser, text: Buffer, at: number): number {
-  const end = text.indexOf(HEAD_END, at)
+  // What came before was searched already, but its end may be split between two pieces.
+  const searched = (parser.partial?.length ?? 0) - HEAD_END.length + 1
+  const end = text.indexOf(HEAD_END, Math.max(at, searched))
   const behind = end < 0 ? text.length : end + HEAD_END.length
   if (parser.headBytes + behind - at > MAX_HEAD_BYTES) throw malformed('a head larger than 64 KiB')
   if (end < 0) {
