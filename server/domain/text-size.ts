@@ -19,28 +19,14 @@ export const tokensWithin = (size: TextSize): number => Math.floor(shareOf(size)
 const shareOf = ({ bytes, dense }: TextSize): number =>
   (bytes - dense) / BYTES_PER_TOKEN + dense / DENSE_BYTES_PER_TOKEN
 
-/** Up to about this length, counting by hand is faster than calling the encoder. */
+/** Up to about this length, counting by hand is faster than asking the runtime. */
 const SHORT_CHARS = 24
 
-/** UTF-8 bytes of `text`. A stream may split a surrogate pair between two events; the encoder cannot encode half a pair. */
+/** UTF-8 bytes of `text`. A stream may split a surrogate pair between two events; the runtime counts half a pair as three bytes. */
 export const utf8Bytes = (text: string): number =>
-  text.length > SHORT_CHARS && text.isWellFormed() ? encodedBytes(text) : countedBytes(text)
+  text.length > SHORT_CHARS && text.isWellFormed() ? Buffer.byteLength(text) : countedBytes(text)
 
-const encoder = new TextEncoder()
-/** Only the number of bytes written is used, never the content. */
-const scratch = new Uint8Array(16_384)
-
-function encodedBytes(text: string): number {
-  let bytes = 0
-  for (let at = 0; at < text.length; ) {
-    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch)
-    at += read
-    bytes += written
-  }
-  return bytes
-}
-
-/** Counts UTF-8 bytes without encoding. */
+/** Counts UTF-8 bytes, two for half a pair. */
 function countedBytes(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {

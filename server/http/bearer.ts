@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
 /** Two such headers arrive joined, and are no secret. @throws missing_api_key (contract §3) */
 function readBearer({ headers, url }: Request): string {
   const stated = headers.get('authorization')
-  const token = stated === null ? readApiKey(headers, url) : readToken(stated)
+  const token = stated === null ? readApiKey(headers, url) : BEARER.exec(stated)?.[1]
   if (token !== undefined) return token
   const other = isMessagesAddress(url) ? ', or as "x-api-key: if-..." alone' : ''
   throw new GatewayError(
@@ -30,12 +30,6 @@ function readBearer({ headers, url }: Request): string {
 /** Older clients of Anthropic's API name the key so. Beside a bearer it may be a key for another service. */
 const readApiKey = (headers: Headers, url: string): string | undefined =>
   isMessagesAddress(url) ? (headers.get('x-api-key') ?? undefined) : undefined
-
-const USUAL_PREFIX = 'Bearer if-'
-
-/** The usual spelling needs no regular expression. */
-const readToken = (header: string): string | undefined =>
-  header.startsWith(USUAL_PREFIX) ? header.slice('Bearer '.length) : BEARER.exec(header)?.[1]
 
 /** Text that begins like an API key. */
 const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/

@@ -55,9 +55,9 @@ export function openOpenAi(
   const inResponses = asRepetition(responses.translated)
   /** Upstream names of models that have said so, where their cards do not; forgotten with the process. */
   const onlyInResponses = new Set<string>()
+  const toBody = provider.type === 'openrouter' ? toOpenRouter : toRequest
   const spelled = (bound: OutputBound | null): Wire => ({
     toOutgoing(call) {
-      const toBody = provider.type === 'openrouter' ? toOpenRouter : toRequest
       return toOutgoing(call, post, headers, toText(toBody(call, bound), call.request.source))
     },
     toFailure: (answer) => toFailure(answer, scrub),
@@ -89,7 +89,7 @@ export function openOpenAi(
   }
   const usual = spelled(outputBoundOf(provider))
   const chatWire = (upstreamName: string): Wire => {
-    const word = learned.size === 0 ? undefined : learned.get(upstreamName)
+    const word = learned.get(upstreamName)
     return word === undefined ? usual : wires[word]
   }
   const ask: Upstream['ask'] = (call) =>
