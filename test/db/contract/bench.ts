@@ -114,3 +114,16 @@ export function setBench(open: OpenStore, reopen?: ReopenStore, forgetsSteps = t
   }
   return bench
 }
+
+const AT_ONCE = 250
+
+/** So many requests, many of them at once: a crowd one after the other takes several times as long. */
+export async function askMany(
+  count: number,
+  ask: (nth: number) => Promise<unknown>,
+): Promise<void> {
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, nth) => from + nth)
+    await Promise.all(some.map(ask))
+  }
+}

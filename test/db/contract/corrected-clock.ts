@@ -21,7 +21,7 @@ import {
   rate,
   usd,
 } from '#test/support/nouns.ts'
-import type { Bench } from './bench.ts'
+import { askMany, type Bench } from './bench.ts'
 
 const at = (text: string): Instant => instant(Date.parse(text))
 
@@ -295,7 +295,7 @@ export function correctedClockContract(bench: Bench): void {
 
   test('end users that share a limit on one day have their own on another, and share it again', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
-    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    await askMany(MAX_END_USERS_A_DAY, (nth) => ask(key, `user ${nth}`, '0.001'))
     expect(await ask(key, 'one more', '0.01')).toBeNull()
     bench.clock.advance(-2 * DAY_MS)
     expect(await ask(key, 'one more', '0.01')).toBeNull()

@@ -5,7 +5,7 @@ import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
-import type { Bench } from './bench.ts'
+import { askMany, type Bench } from './bench.ts'
 
 export function endUsersContract(bench: Bench): void {
   /** Admits, and settles what was admitted at once. @returns the refusal's limit, or null */
@@ -97,20 +97,28 @@ export function endUsersContract(bench: Bench): void {
     expect(await ask(key, 'ann')).toBeNull()
   })
 
-  test('end users beyond the maximum share one limit', async () => {
+  test('end users beyond the maximum share one limit, and are one sum to the audit', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
-    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
-    expect(await ask(key, 'one more', '0.01')).toBeNull()
-    expect(await ask(key, 'and another', '0.01')).toBe('end_user_daily_usd')
+    await askMany(MAX_END_USERS_A_DAY, (nth) => ask(key, `user ${nth}`, '0.001'))
+    expect(await ask(key, 'one more', '0.005')).toBeNull()
+    expect(await ask(key, 'and another', '0.005')).toBeNull()
+    expect(await ask(key, 'a third', '0.01')).toBe('end_user_daily_usd')
+    const [last] = await bench.store.ledger.list({ limit: 1 })
+    expect(last?.endUser).toBe('')
     expect(await ask(key, 'user 7', '0.01')).toBeNull()
     expect(await ask(key, 'user 7', '0.01')).toBe('end_user_daily_usd')
+    expect(await bench.store.audit()).toMatchObject({
+      entries: MAX_END_USERS_A_DAY + 4,
+      endUserDays: MAX_END_USERS_A_DAY + 1,
+      findings: [],
+    })
   })
 
   test('end users that shared a limit are counted separately after midnight, from the log', async () => {
     const { key } = await bench.issue({ endUserRpm: 1 })
     const turnTo = (time: string) => bench.clock.set(Date.parse(time) as never)
     turnTo('2026-08-22T23:58:50Z')
-    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    await askMany(MAX_END_USERS_A_DAY, (nth) => ask(key, `user ${nth}`, '0.001'))
     turnTo('2026-08-22T23:59:50Z')
     expect(await ask(key, 'late')).toBeNull()
     expect(await ask(key, 'later')).toBe('end_user_rpm')
@@ -124,7 +132,7 @@ export function endUsersContract(bench: Bench): void {
 
   test('one that is always refused is not counted among them', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0') })
-    for (let i = 0; i <= MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`)
+    await askMany(MAX_END_USERS_A_DAY + 1, (nth) => ask(key, `user ${nth}`))
     await bench.store.keys.amend(
       key.id,
       { limits: { endUserDailySpend: usd('0.01') } },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { DAY_MS, dayOf, instant, later } from '#domain/clock.ts'
 import { MAX_USD_NANOS } from '#domain/money.ts'
 import { anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
-import type { Bench } from './bench.ts'
+import { askMany, type Bench } from './bench.ts'
 
 export function ledgerContract(bench: Bench): void {
   const balance = async () => (await bench.store.accounts.find('acct_1'))?.balance
@@ -172,7 +172,7 @@ export function ledgerContract(bench: Bench): void {
         aTopUp(bench.clock.now(), usd('7'), { ref: 'first' }),
         anAct(),
       )
-      for (let i = 0; i < 2_500; i++) await bench.spend(key, '0.000000001')
+      await askMany(2_500, () => bench.spend(key, '0.000000001'))
       const { ledger } = bench.store
       const all = await ledger.list({ limit: 10_000 })
       expect(all).toHaveLength(2_502)
