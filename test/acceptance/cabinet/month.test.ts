@@ -1,11 +1,11 @@
 // A month of a person in the cabinet, on the compiled binary in a real browser: invited by mail, signed in by a mailed code, a key
 // and its first request, a limit that refuses and what lifts it, a notice by mail and webhook, a new secret, and the end of the key.
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ROUTES } from '#cabinet/routes.ts'
 import { WORDS } from '#cabinet/words/words.ts'
 import { until } from '#test/support/appliance.ts'
+import { violationsOn } from '#test/support/axe.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { openReceiver, type Receiver, verify } from '#test/support/receiver.ts'
 import { FULL } from '#test/support/tier.ts'
@@ -306,17 +306,6 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     300_000,
   )
 })
-
-/** What axe finds; it is evaluated by the debugger, so that the page's policy need not allow it. */
-async function violationsOn(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source)
-  return await page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({
-      resultTypes: ['violations'],
-    })
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
-  })
-}
 
 async function keep(page: Page, name: string, look: Look): Promise<void> {
   if (SCREENSHOTS === undefined) return

@@ -2,9 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { violationsOn } from '#test/support/axe.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { FULL } from '#test/support/tier.ts'
@@ -77,14 +76,6 @@ describe('a running gateway', () => {
   })
 
   describe.runIf(CHROMIUM !== null && FULL)('in Chromium', () => {
-    const faultsOf = async (page: Page): Promise<readonly string[]> => {
-      await page.evaluate(axe.source)
-      return await page.evaluate(async () => {
-        const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
-      })
-    }
-
     test.each(['light', 'dark'] as const)(
       'the logo is drawn, the colour is legible on %s pages, and the policy of the page holds',
       async (colorScheme) => {
@@ -101,7 +92,7 @@ describe('a running gateway', () => {
           "getComputedStyle(document.querySelector('.lead-button')).backgroundColor",
         )
         expect(shown === 'rgb(255, 204, 0)').toBe(colorScheme === 'dark')
-        expect(await faultsOf(page)).toEqual([])
+        expect(await violationsOn(page)).toEqual([])
         if (SCREENSHOTS !== undefined) {
           mkdirSync(SCREENSHOTS, { recursive: true })
           await page.screenshot({ path: join(SCREENSHOTS, `brand-${colorScheme}.png`) })

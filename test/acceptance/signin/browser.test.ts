@@ -1,9 +1,9 @@
 // Every page of the running sign-in provider in a real browser: screen readers, keyboard, dark mode, small screens.
 import { join } from 'node:path'
-import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { STYLE_SOURCE } from '#signin/pages/style.ts'
+import { violationsOn } from '#test/support/axe.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { FULL } from '#test/support/tier.ts'
 import {
@@ -104,8 +104,6 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       const look: Look = async (name) => {
         seen.push(name)
         expect(await page.evaluate('document.documentElement.lang'), name).toBe(language)
-        // Evaluated by the debugger, so that the page's policy need not allow it.
-        await page.evaluate(axe.source)
         for (const screen of SCREENS) await checkPage(page, `${name}-${language}`, screen)
       }
       const long = `a-very-long-local-part-of-an-address-${language}@mail.example.org`
@@ -364,12 +362,6 @@ async function checkPage(page: Page, name: string, { width, scheme }: Screen): P
   await page.emulateMedia({ colorScheme: scheme })
   const title = `${name}-${width}-${scheme}`
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${title}.png`) })
-  const found = await page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({
-      resultTypes: ['violations'],
-    })
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
-  })
-  expect(found, title).toEqual([])
+  expect(await violationsOn(page), title).toEqual([])
   expect(await page.evaluate('document.documentElement.scrollWidth'), title).toBe(width)
 }

@@ -2,11 +2,11 @@
 // one; what else is promised of them it asks without a browser (test/signin/passkeys.test.ts).
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import * as oidc from 'openid-client'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
+import { violationsOn } from '#test/support/axe.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { FULL } from '#test/support/tier.ts'
 import { press } from './live-pages.ts'
@@ -188,11 +188,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await begin(page)
       await typeCode(ann)
       await page.waitForSelector('form[data-passkey=add]:not([hidden])')
-      await page.evaluate(axe.source)
-      const found = await page.evaluate(
-        'axe.run().then(({ violations }) => violations.map(({ id }) => id))',
-      )
-      expect(found).toEqual([])
+      expect(await violationsOn(page)).toEqual([])
       expect(await page.locator('[data-without-passkeys]').isVisible()).toBe(false)
       await page.locator('form[data-passkey=add] button').click()
       await isBack(page)

@@ -1,11 +1,11 @@
 // The pages in a real browser: keyboard, small screens, screen readers, and what the content security policy allows.
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Language } from '#domain/language.ts'
 import { serveAssets } from '#pages/assets.ts'
 import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
+import { violationsOn } from '#test/support/axe.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { FULL } from '#test/support/tier.ts'
 import { VIEWS } from './views.ts'
@@ -116,13 +116,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       const errors = errorsOf(page)
       for (const name of FULL ? STAYING : OF_EACH_PAGE) {
         await show(page, name, language)
-        // Evaluated by the debugger, so that the page's policy need not allow it.
-        await page.evaluate(axe.source)
-        const found = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
-          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
-        })
-        expect(found, name).toEqual([])
+        expect(await violationsOn(page), name).toEqual([])
         expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBe(width)
       }
       expect(errors).toEqual([])
