@@ -1,21 +1,23 @@
 /** The PostgreSQL engine: every port on one database, which several nodes share. */
-import type { Instant } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
-import type { SteadyTime } from '#domain/steady-clock.ts'
 import type { StoreHealth } from '#domain/store.ts'
 import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { createModels } from '../catalogue/models.ts'
+import { createProviders } from '../catalogue/providers.ts'
+import { createRates } from '../catalogue/rates.ts'
+import { createActs } from '../log/acts.ts'
+import { createSigninStore } from '../signin/store.ts'
+import { createSteadyTime } from '../steady-time.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
 import type { Vault } from '../vault.ts'
 import { createAdmissions } from './admission/admissions.ts'
 import { createAnswers } from './admission/answers.ts'
 import { prepareEndUserReader } from './admission/end-users.ts'
 import { openCatalogue } from './catalogue/catalogue.ts'
-import { createModels } from './catalogue/models.ts'
-import { createProviders } from './catalogue/providers.ts'
-import { createRates } from './catalogue/rates.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, openDatabase, type StoreClock } from './engine/database.ts'
+import { engineOf } from './engine/engine.ts'
 import { toStoreError } from './engine/errors.ts'
 import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
@@ -23,7 +25,6 @@ import { keepTime } from './engine/store-time.ts'
 import { NEWEST_VERSION } from './engine/versions.ts'
 import { createKeys } from './keys/keys.ts'
 import { openActivity } from './log/activity.ts'
-import { createActs } from './log/acts.ts'
 import { prepareDays } from './log/days.ts'
 import { createAccounts } from './money/accounts.ts'
 import { audit } from './money/audit.ts'
@@ -35,7 +36,6 @@ import { createNoticeSettings } from './outbox/notice-settings.ts'
 import { createNotices } from './outbox/notices.ts'
 import { openMarks } from './outbox/passed-marks.ts'
 import { requireSameKey } from './sealed-word.ts'
-import { createSigninStore } from './signin/store.ts'
 
 export interface PostgresOptions {
   readonly address: Address
@@ -73,6 +73,7 @@ export async function openPostgres(options: PostgresOptions): Promise<GatewaySto
 }
 
 async function createStore(database: Database, isNode: boolean): Promise<GatewayStore> {
+  const engine = engineOf(database)
   const catalogue = await openCatalogue(database)
   const marks = openMarks(database, catalogue)
   const { nodes, heard } = openNodes(database)
@@ -97,15 +98,15 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     thresholds: createThresholds(database, catalogue),
     notices: createNotices(database, marks),
     catalogue: { current: catalogue.current },
-    models: createModels(database, catalogue),
-    providers: createProviders(database, catalogue),
+    models: createModels(engine, catalogue),
+    providers: createProviders(engine, catalogue),
     rates: createRates(catalogue),
     activity,
-    acts: createActs(database),
+    acts: createActs(engine),
     answers: createAnswers(database),
-    steadyTime: createSteadyTime(database),
+    steadyTime: createSteadyTime(engine),
     nodes,
-    signin: createSigninStore(database),
+    signin: createSigninStore(engine),
     audit: () => audit(database),
     health: (options) => readHealth(database, options),
     async close() {
@@ -118,18 +119,6 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
 
 /** What is written when the process ends. */
 const LAST_WRITES_MS = 10_000
-
-const createSteadyTime = (database: Database): SteadyTime => ({
-  async last() {
-    return (await database.get<{ at: Instant }>('SELECT at FROM steady_time'))?.at ?? null
-  },
-  async note(at) {
-    await database.run(
-      'INSERT INTO steady_time (one, at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET at = excluded.at',
-      at,
-    )
-  },
-})
 
 async function readHealth(
   database: Database,

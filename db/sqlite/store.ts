@@ -8,6 +8,13 @@ import type { EpochId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import type { HeldCatalogue } from '../catalogue/held.ts'
+import { createModels } from '../catalogue/models.ts'
+import { createProviders } from '../catalogue/providers.ts'
+import { createRates } from '../catalogue/rates.ts'
+import { createActs } from '../log/acts.ts'
+import { createSigninStore } from '../signin/store.ts'
+import { createSteadyTime } from '../steady-time.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
 import { createAdmissions } from './admission/admissions.ts'
 import { prepareEndUserReader } from './admission/end-users.ts'
@@ -17,16 +24,16 @@ import { prepareRepeats } from './admission/repeats.ts'
 import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
-import { type HeldCatalogue, openCatalogue } from './catalogue/catalogue.ts'
+import { openCatalogue } from './catalogue/catalogue.ts'
 import type { Connection } from './engine/connection.ts'
 import { translatePortErrors, unavailable } from './engine/disk.ts'
+import { engineOf } from './engine/engine.ts'
 import { lazyPort } from './engine/lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts'
 import { integrityFindings } from './files/integrity.ts'
 import { createKeys, prepareNoteUse } from './keys/keys.ts'
 import { endLeases } from './outbox/end-leases.ts'
 import { type HeldNoticeSettings, holdNoticeSettings } from './outbox/notice-settings.ts'
-import { createSigninStore } from './signin/store.ts'
 
 /** Who opens it, and when. */
 export interface Opening {
@@ -81,12 +88,10 @@ export function createStore(
     answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
       (await import('./admission/answers.ts')).createAnswers(connection, repeats),
     ),
-    ...lazyRecords(connection),
+    ...onEitherEngine(connection, catalogue),
     ...lazyAccounting(connection, hotState, catalogue),
     ...lazyNotices(connection, hotState, noticeSettings),
     catalogue,
-    ...lazyCatalogueChanges(connection, catalogue),
-    signin: createSigninStore(connection),
     audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()
@@ -121,6 +126,21 @@ export function createStore(
     ...tellCeilings(telling, clock, prepareEndUserReader(connection)),
     admissions: { ...ports.admissions, admit: admissions.admit, settle: admissions.settle },
     catalogue,
+  }
+}
+
+function onEitherEngine(
+  connection: Connection,
+  catalogue: HeldCatalogue,
+): Pick<GatewayStore, 'acts' | 'models' | 'providers' | 'rates' | 'signin' | 'steadyTime'> {
+  const engine = engineOf(connection)
+  return {
+    acts: createActs(engine),
+    models: createModels(engine, catalogue),
+    providers: createProviders(engine, catalogue),
+    rates: createRates(catalogue),
+    signin: createSigninStore(engine),
+    steadyTime: createSteadyTime(engine),
   }
 }
 
@@ -179,15 +199,6 @@ function createActivity(connection: Connection, writer: Writer): Activity {
   }
 }
 
-const lazyRecords = (connection: Connection): Pick<Store, 'steadyTime' | 'acts'> => ({
-  steadyTime: lazyPort({ last: true, note: true }, async () =>
-    (await import('./engine/steady-time.ts')).createSteadyTime(connection),
-  ),
-  acts: lazyPort({ note: true, list: true }, async () =>
-    (await import('./log/acts.ts')).createActs(connection),
-  ),
-})
-
 function lazyAccounting(
   connection: Connection,
   hotState: HotState,
@@ -236,37 +247,6 @@ function lazyNotices(
         settings,
         hotState.forgetMarks,
       ),
-    ),
-  }
-}
-
-function lazyCatalogueChanges(
-  connection: Connection,
-  catalogue: HeldCatalogue,
-): Pick<Store, 'models' | 'providers' | 'rates'> {
-  return {
-    models: lazyPort(
-      {
-        version: true,
-        add: true,
-        alias: true,
-        unalias: true,
-        price: true,
-        unprice: true,
-        amend: true,
-        refresh: true,
-        markCatalogued: true,
-        route: true,
-        remove: true,
-      },
-      async () => (await import('./catalogue/models.ts')).createModels(connection, catalogue),
-    ),
-    providers: lazyPort(
-      { add: true, edit: true, learnBound: true, remove: true, credential: true },
-      async () => (await import('./catalogue/providers.ts')).createProviders(connection, catalogue),
-    ),
-    rates: lazyPort({ set: true }, async () =>
-      (await import('./catalogue/rates.ts')).createRates(connection, catalogue),
     ),
   }
 }

@@ -22,7 +22,7 @@ import {
 } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import type { HeldCatalogue } from '../catalogue/catalogue.ts'
+import type { HeldCatalogue } from '../../catalogue/held.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { isLost, repeated, untilDone } from '../engine/errors.ts'

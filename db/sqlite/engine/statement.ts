@@ -12,6 +12,3 @@ export function statement<Row, Bindings extends SQLQueryBindings[] = []>(
     return prepared
   }
 }
-
-/** Bindings by name. */
-export type Named = Record<string, string | number | null>

@@ -1,0 +1,28 @@
+/** Runs what is written once for both engines: each of a change's statements is sent when the one before is answered. */
+import type { Engine, Statements } from '../../statements.ts'
+import type { Named } from './bindings.ts'
+import type { Database, Sql } from './database.ts'
+
+export async function send<T>(sql: Sql, statements: Statements<T>): Promise<T> {
+  let step = statements.next()
+  while (!step.done) {
+    const { form, sql: text, bindings } = step.value
+    step = statements.next(await sql[form](text, bindings as Named))
+  }
+  return step.value
+}
+
+export function engineOf(database: Database): Engine {
+  const { clock, vault } = database
+  const change = <T>(statements: () => Statements<T>): Promise<T> =>
+    database.change((tx) => send(tx, statements()))
+  return {
+    clock,
+    vault,
+    read: (statements) => send(database, statements()),
+    run: (sql, bindings) => database.run(sql, bindings as Named),
+    write: change,
+    change,
+    attempt: change,
+  }
+}
