@@ -8,6 +8,10 @@ CREATE OR REPLACE FUNCTION month_of(day bigint) RETURNS bigint LANGUAGE sql IMMU
 CREATE OR REPLACE FUNCTION next_month(day bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT ((date_trunc('month', timestamp '1970-01-01' + day * interval '1 day') + interval '1 month')::date - date '1970-01-01')::bigint $$;
 
+-- Nearly always it is the same day.
+CREATE OR REPLACE FUNCTION same_month(one bigint, other bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT one = other OR month_of(one) = month_of(other) $$;
+
 -- The day that an account counts on: a step back of less than a day stays in the day.
 CREATE OR REPLACE FUNCTION day_at(at bigint, counted bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN at / 86400000 + 1 = counted THEN counted ELSE at / 86400000 END $$;
@@ -151,7 +155,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- The tokens of a minute while the clock is, or was, set: as `stepped_window`. `wait` is 0 where `wanted` fits now.
+-- The tokens of a minute while the clock is, or was, set: as `stepped_window`. `wait` is 0 where `wanted` fits now, and without a limit.
 CREATE OR REPLACE FUNCTION stepped_tokens(id text, at_ bigint, pos_ bigint, lim bigint, wanted bigint,
   OUT used bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 DECLARE gens text[]; leaves bigint[]; weights bigint[]; spent bigint; held bigint;
@@ -165,11 +169,22 @@ BEGIN
   used := spent + held;
   oldest := coalesce(leaves[1], 0);
   wait := 0;
-  FOR k IN 1 .. coalesce(cardinality(leaves), 0) LOOP
+  FOR k IN 1 .. CASE WHEN lim IS NULL THEN 0 ELSE coalesce(cardinality(leaves), 0) END LOOP
     EXIT WHEN tokens_fit(spent, held, lim, wanted);
     IF weights[k] < 0 THEN held := held + weights[k]; ELSE spent := spent - weights[k]; END IF;
     wait := leaves[k];
   END LOOP;
+END $$;
+
+-- The tokens of a minute as a claim finds them, and how long until those that it wants fit: not at all where they do. The sums move on.
+CREATE OR REPLACE FUNCTION judge_tokens(of_account boolean, id text, at_ bigint, pos_ bigint, stepped boolean, INOUT kept_from bigint, INOUT kept_spent bigint,
+  INOUT kept_held bigint, lim bigint, wanted bigint, OUT used bigint, OUT wait bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE t record;
+BEGIN
+  IF stepped THEN SELECT s.used, s.wait INTO used, wait FROM stepped_tokens(id, at_, pos_, lim, wanted) s; RETURN; END IF;
+  t := tokens_since(of_account, id, pos_ - 60000, kept_from, kept_spent, kept_held);
+  kept_from := t.kept_from; kept_spent := t.kept_spent; kept_held := t.kept_held; used := t.spent + t.held;
+  wait := CASE WHEN tokens_fit(t.spent, t.held, lim, wanted) THEN 0 ELSE token_wait(of_account, id, pos_ - 60000, pos_, t.spent, t.held, lim, wanted) END;
 END $$;
 
 -- The tokens of a minute as a list shows them, and until when the oldest of its requests is in it.
@@ -177,7 +192,7 @@ CREATE OR REPLACE FUNCTION show_tokens(of_account boolean, id text, at_ bigint, 
   OUT used bigint, OUT oldest bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE t record;
 BEGIN
-  IF stepped THEN SELECT s.used, s.oldest INTO used, oldest FROM stepped_tokens(id, at_, pos_, 1, 0) s; RETURN; END IF;
+  IF stepped THEN SELECT s.used, s.oldest INTO used, oldest FROM stepped_tokens(id, at_, pos_, NULL, NULL) s; RETURN; END IF;
   t := tokens_since(of_account, id, pos_ - 60000, kept_from, kept_spent, kept_held);
   used := t.spent + t.held;
   IF of_account THEN SELECT min(s.pos) INTO oldest FROM slots s WHERE s.account_id = id AND s.pos > pos_ - 60000;
@@ -185,15 +200,16 @@ BEGIN
   oldest := coalesce(oldest + 60000 - pos_, 0);
 END $$;
 
-CREATE OR REPLACE FUNCTION write_admitted(w_gen text[], w_req text[], w_node text[], w_epoch text[], w_key text[], w_acc text[], w_at bigint[],
-  w_model text[], w_user text[], w_as text[], w_surface text[], w_session text[], w_repeat text[], w_digest text[], w_pos bigint[], w_nth bigint[],
-  w_anth bigint[], w_hold bigint[], w_day bigint[], w_tokens bigint[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+CREATE OR REPLACE FUNCTION write_admitted(written admitted[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO slots (generation_id, key_id, account_id, at, pos, nth, account_nth, end_user, counted_as)
-    SELECT * FROM unnest(w_gen, w_key, w_acc, w_at, w_pos, w_nth, w_anth, w_user, w_as);
+  WITH w AS MATERIALIZED (SELECT * FROM unnest(written)),
+  taken AS (
+    INSERT INTO slots (generation_id, key_id, account_id, at, pos, nth, account_nth, end_user, counted_as)
+    SELECT w.generation_id, w.key_id, w.account_id, w.at, w.pos, w.nth, w.account_nth, w.end_user, w.counted_as FROM w)
   INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at, end_user, counted_as, day, node, epoch,
-      idempotency_key, body_sha256, surface, session, tokens, pos)
-    SELECT * FROM unnest(w_gen, w_req, w_acc, w_key, w_model, w_hold, w_at, w_user, w_as, w_day, w_node, w_epoch, w_repeat, w_digest, w_surface, w_session, w_tokens, w_pos);
+    idempotency_key, body_sha256, surface, session, tokens, pos)
+  SELECT w.generation_id, w.request_id, w.account_id, w.key_id, w.model, w.amount_nanos, w.at, w.end_user, w.counted_as, w.day, w.node, w.epoch,
+    w.idempotency_key, w.body_sha256, w.surface, w.session, w.tokens, w.pos FROM w;
 END $$;
 
 -- What an account was charged on some days: what its keys have spent on them, and what is beside that.
@@ -204,70 +220,47 @@ CREATE OR REPLACE FUNCTION spent_by(acc text, first bigint, before bigint) RETUR
 -- A verdict for each claim of a batch, in their order. With `takes`, what is admitted takes its slots and its hold. Money in
 -- nano-dollars. `o_…` are the offers of all claims in one row, of which a claim has `p_offers` from `p_first` on. `now_` is the node's clock as
 -- it sends the batch: a claim that has waited for seconds lies there on the time line, for no clock was set back.
+-- Each expression is made ready anew in each transaction: a call for few claims costs what it has expressions.
 CREATE OR REPLACE FUNCTION admit(takes boolean, now_ bigint, p_gen text[], p_req text[], p_node text[], p_epoch text[], p_key text[], p_at bigint[],
   p_catalogue bigint[], p_model text[], p_user text[], p_surface text[], p_session text[], p_repeat text[], p_digest text[],
   p_first bigint[], p_offers bigint[], o_prompt bigint[], o_base bigint[], o_per bigint[], o_choices bigint[], o_full bigint[],
   o_floor bigint[], o_out bigint[])
-RETURNS TABLE (i bigint, code text, lim text, of_account boolean, limit_value bigint, used bigint, resets_at bigint, retry bigint,
-  held bigint, requests bigint, money bigint, hold bigint, rpm bigint, minute_used bigint, minute_oldest bigint,
-  rpd bigint, day_used bigint, day_oldest bigint, answer bigint)
+RETURNS SETOF verdict
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable
 DECLARE
-  n int := cardinality(p_gen);
   accs text[];
-  version bigint;
   c record;
-  win record;
-  cur_key text;
-  cur_acc text;
-  -- of the account
-  a_bal bigint; a_held bigint; a_prog bigint; a_pos bigint; a_back bigint; a_newest bigint; a_step bigint; a_taken bigint; a_base bigint;
-  a_day bigint; a_summed boolean; a_sd bigint; a_hd bigint; a_sm bigint; a_hm bigint; a_limited boolean; a_tf bigint; a_ts bigint; a_th bigint;
-  a_first int; -- of those that it is to write, the first of this account
-  -- of the key
-  k_held bigint; k_prog bigint; k_taken bigint; k_base bigint; k_day bigint; k_sd bigint; k_hd bigint; k_sm bigint; k_hm bigint;
-  k_users bigint; k_first bigint; k_turned boolean; k_tf bigint; k_ts bigint; k_th bigint;
+  v verdict; nothing verdict;
+  win record; kept record;
+  -- The states of the account and of the key, as the claim finds and leaves them, and of those before.
+  account account_state; done_accounts account_state[]; key key_state; done_keys key_state[];
+  a_written bigint; k_written bigint; -- the numbers of their last slots in the table
+  a_first int; k_first bigint; -- of what is to be written, the first of the account, and the place of that of the key
   -- of the end user
   u_name text; u_known boolean; u_spent bigint; u_held bigint; u_prog bigint;
   -- of the claim
-  today bigint; seen bigint; pos bigint; back bigint; stepped boolean; base bigint; out_ bigint; room bigint; ample boolean; j int; b bigint;
-  most numeric; tokens bigint; most_tokens bigint; minute bigint; m_used bigint; m_oldest bigint; m_wait bigint; d_used bigint; d_oldest bigint; d_wait bigint; w_used bigint; w_wait bigint;
-  part bigint; kind int; w_lim text;
+  today bigint; seen bigint; pos bigint; back bigint; steps bigint[]; stepped boolean; base bigint; out_ bigint; room bigint; ample boolean; j int; b bigint;
+  most numeric; tokens bigint; most_tokens bigint; minute bigint; m_wait bigint; d_wait bigint; wait bigint; part bigint; kind int;
   -- the limits of money that apply: 1 key's day, 2 its month, 3 its end user's day, 4 and 5 those of the account, 6 the balance
   l_kind int[]; l_ceiling bigint[]; l_spent bigint[]; l_held bigint[]; l_requests bigint[];
-  -- what is to be written
-  np int := 0; w_gen text[]; w_req text[]; w_node text[]; w_epoch text[]; w_key text[]; w_acc text[]; w_at bigint[]; w_model text[]; w_user text[];
-  w_as text[]; w_surface text[]; w_session text[]; w_repeat text[]; w_digest text[]; w_pos bigint[]; w_nth bigint[]; w_anth bigint[]; w_hold bigint[];
-  w_day bigint[]; w_tokens bigint[];
-  -- the states as they are then
-  s_id text[]; s_held bigint[]; s_prog bigint[]; s_pos bigint[]; s_back bigint[]; s_newest bigint[]; s_step bigint[]; s_taken bigint[]; s_day bigint[];
-  s_summed boolean[]; s_sd bigint[]; s_hd bigint[]; s_sm bigint[]; s_hm bigint[]; s_turned boolean[]; s_tf bigint[]; s_ts bigint[]; s_th bigint[];
-  t_id text[]; t_held bigint[]; t_prog bigint[]; t_taken bigint[]; t_day bigint[]; t_sd bigint[]; t_hd bigint[]; t_sm bigint[]; t_hm bigint[];
-  t_users bigint[]; t_at bigint[]; t_turned boolean[]; t_tf bigint[]; t_ts bigint[]; t_th bigint[];
-  na int := 0; nk int := 0;
-  a_turned boolean; a_changed boolean; a_steps bigint[]; steps bigint[]; s_changed boolean[]; k_at bigint;
+  w admitted[] := '{}'; -- what is to be written
 BEGIN
   IF takes THEN
     -- Held by every admission, so that whoever ends an epoch knows of all that it has.
     PERFORM pg_advisory_xact_lock_shared(7001);
     LOOP
-      accs := ARRAY(SELECT DISTINCT k.account_id FROM keys k WHERE k.id = ANY (p_key));
-      PERFORM FROM account_state s WHERE s.account_id = ANY (accs) ORDER BY s.account_id FOR NO KEY UPDATE;
+      accs := ARRAY(SELECT s.account_id FROM account_state s WHERE s.account_id IN (SELECT k.account_id FROM keys k WHERE k.id = ANY (p_key))
+        ORDER BY s.account_id FOR NO KEY UPDATE);
       -- One may have been moved while its lock was waited for.
       EXIT WHEN NOT EXISTS (SELECT FROM keys k WHERE k.id = ANY (p_key) AND k.account_id <> ALL (accs));
     END LOOP;
   END IF;
-  SELECT v.version INTO version FROM catalogue_version v;
   FOR c IN
     SELECT u.*, k.account_id AS acc, k.rpm AS k_rpm, k.rpd AS k_rpd, k.tpm AS k_tpm, k.concurrency AS k_conc, k.daily AS k_daily, k.monthly AS k_monthly,
       k.user_rpm, k.user_daily, k.expires_at, k.disabled_at, k.revoked_at,
       a.rpm AS a_rpm, a.rpd AS a_rpd, a.tpm AS a_tpm, a.concurrency AS a_conc, a.daily AS a_daily, a.monthly AS a_monthly,
-      s.balance_nanos, s.held_nanos AS s_held, s.in_progress AS s_prog, s.pos, s.set_back, s.steps, s.newest_at, s.stepped_to, s.taken AS s_taken,
-      s.day AS s_day, s.summed, s.spent_day AS s_sd, s.held_day AS s_hd, s.spent_month AS s_sm, s.held_month AS s_hm,
-      s.tokens_from AS s_tf, s.tokens_spent AS s_ts, s.tokens_held AS s_th, t.tokens_from AS t_tf, t.tokens_spent AS t_ts, t.tokens_held AS t_th,
-      t.held_nanos AS t_held, t.in_progress AS t_prog, t.taken AS t_taken, t.day AS t_day, t.spent_day AS t_sd, t.held_day AS t_hd,
-      t.spent_month AS t_sm, t.held_month AS t_hm, t.users, e.epoch AS ended, g.generation_id AS given_up
+      s AS of_account, t AS of_key, s.day AS s_day, (SELECT cv.version FROM catalogue_version cv) AS version, e.epoch AS ended, g.generation_id AS given_up
     FROM unnest(p_gen, p_req, p_node, p_epoch, p_key, p_at, p_catalogue, p_model, p_user, p_surface, p_session, p_repeat, p_digest, p_first, p_offers)
       WITH ORDINALITY AS u(gen, req, node, epoch, key, at, catalogue, model, usr, surface, session, repeat, digest, first, offers, o)
     LEFT JOIN keys k ON k.id = u.key
@@ -278,71 +271,63 @@ BEGIN
     LEFT JOIN given_up g ON g.generation_id = u.gen
     ORDER BY k.account_id, u.key, u.o
   LOOP
-    i := c.o; code := NULL; lim := NULL; of_account := false; limit_value := NULL; used := NULL; resets_at := NULL; retry := NULL;
-    held := NULL; requests := NULL; money := NULL; hold := NULL; rpm := NULL; minute_used := NULL; minute_oldest := NULL;
-    rpd := NULL; day_used := NULL; day_oldest := NULL; answer := NULL;
-    IF c.catalogue IS DISTINCT FROM version AND c.catalogue IS NOT NULL THEN code := 'stale'; RETURN NEXT; CONTINUE; END IF;
-    IF c.acc IS NULL THEN code := 'key_not_found'; RETURN NEXT; CONTINUE; END IF;
-    IF c.given_up IS NOT NULL THEN code := 'given_up'; RETURN NEXT; CONTINUE; END IF;
+    v := nothing; v.i := c.o;
+    IF c.catalogue <> c.version THEN v.code := 'stale'; RETURN NEXT v; CONTINUE; END IF;
+    IF c.acc IS NULL THEN v.code := 'key_not_found'; RETURN NEXT v; CONTINUE; END IF;
+    IF c.given_up IS NOT NULL THEN v.code := 'given_up'; RETURN NEXT v; CONTINUE; END IF;
 
     -- What was collected is written before anything reads the tables of holds and slots, and at the end.
-    IF np > 0 AND (c.repeat IS NOT NULL OR c.usr IS NOT NULL OR c.s_day <> c.at / 86400000) THEN
-      PERFORM write_admitted(w_gen, w_req, w_node, w_epoch, w_key, w_acc, w_at, w_model, w_user, w_as, w_surface, w_session, w_repeat, w_digest,
-        w_pos, w_nth, w_anth, w_hold, w_day, w_tokens);
-      np := 0; w_gen := NULL; w_req := NULL; w_node := NULL; w_epoch := NULL; w_key := NULL; w_acc := NULL; w_at := NULL; w_model := NULL; w_user := NULL;
-      w_as := NULL; w_surface := NULL; w_session := NULL; w_repeat := NULL; w_digest := NULL; w_pos := NULL; w_nth := NULL; w_anth := NULL; w_hold := NULL;
-      w_day := NULL; w_tokens := NULL;
-      k_base := k_taken; a_base := a_taken; a_first := NULL;
+    IF cardinality(w) > 0 AND (c.repeat IS NOT NULL OR c.usr IS NOT NULL OR c.s_day <> c.at / 86400000) THEN
+      PERFORM write_admitted(w); w := '{}'; k_written := key.taken; a_written := account.taken; a_first := NULL;
     END IF;
-
-    IF cur_acc IS DISTINCT FROM c.acc THEN
-      cur_acc := c.acc; a_bal := c.balance_nanos; a_held := c.s_held; a_prog := c.s_prog; a_pos := c.pos; a_back := c.set_back; a_steps := c.steps;
-      a_newest := c.newest_at; a_step := c.stepped_to; a_taken := c.s_taken; a_base := a_taken; a_day := c.s_day; a_summed := c.summed;
-      a_sd := c.s_sd; a_hd := c.s_hd; a_sm := c.s_sm; a_hm := c.s_hm; a_turned := false; a_changed := false;
-      a_limited := c.a_daily IS NOT NULL OR c.a_monthly IS NOT NULL;
-      a_tf := CASE WHEN c.a_tpm IS NOT NULL THEN c.s_tf END; a_ts := c.s_ts; a_th := c.s_th; a_first := NULL;
+    IF account.account_id IS DISTINCT FROM c.acc THEN
+      IF account.account_id IS NOT NULL THEN done_accounts := done_accounts || account; END IF;
+      account := c.of_account; a_written := account.taken; a_first := NULL;
+      IF c.a_tpm IS NULL THEN account.tokens_from := NULL; END IF;
     END IF;
-    IF cur_key IS DISTINCT FROM c.key THEN
-      cur_key := c.key; k_held := c.t_held; k_prog := c.t_prog; k_taken := c.t_taken; k_base := k_taken; k_day := c.t_day;
-      k_sd := c.t_sd; k_hd := c.t_hd; k_sm := c.t_sm; k_hm := c.t_hm; k_users := c.users; k_turned := false; k_first := NULL; k_at := NULL;
-      k_tf := CASE WHEN c.k_tpm IS NOT NULL THEN c.t_tf END; k_ts := c.t_ts; k_th := c.t_th;
+    IF key.key_id IS DISTINCT FROM c.key THEN
+      IF key.key_id IS NOT NULL THEN done_keys := done_keys || key; END IF;
+      key := c.of_key; k_written := key.taken; k_first := NULL;
+      IF c.k_tpm IS NULL THEN key.tokens_from := NULL; END IF;
     END IF;
 
     -- Repeated before any limit is judged.
     IF takes AND c.repeat IS NOT NULL THEN
-      SELECT CASE WHEN h.body_sha256 = c.digest THEN 'running' ELSE 'other_body' END INTO code
+      SELECT CASE WHEN h.body_sha256 = c.digest THEN 'running' ELSE 'other_body' END INTO v.code
         FROM holds h WHERE h.key_id = c.key AND h.idempotency_key = c.repeat;
-      IF code IS NULL THEN
-        SELECT CASE WHEN w.body_sha256 = c.digest THEN 'kept' ELSE 'other_body' END, w.id INTO code, answer FROM answers w
-          WHERE w.key_id = c.key AND w.idempotency_key = c.repeat AND w.whole AND w.created_at > c.at - 86400000
-            AND EXISTS (SELECT FROM answer_pieces p WHERE p.answer_id = w.id AND p.place = 0);
+      IF v.code IS NULL THEN
+        SELECT CASE WHEN o.body_sha256 = c.digest THEN 'kept' ELSE 'other_body' END, o.id INTO v.code, v.answer FROM answers o
+          WHERE o.key_id = c.key AND o.idempotency_key = c.repeat AND o.whole AND o.created_at > c.at - 86400000
+            AND EXISTS (SELECT FROM answer_pieces p WHERE p.answer_id = o.id AND p.place = 0);
       END IF;
-      IF code IS NOT NULL THEN RETURN NEXT; CONTINUE; END IF;
+      IF v.code IS NOT NULL THEN RETURN NEXT v; CONTINUE; END IF;
     END IF;
-    IF c.ended IS NOT NULL THEN code := 'fenced'; RETURN NEXT; CONTINUE; END IF;
+    IF c.ended IS NOT NULL THEN v.code := 'fenced'; RETURN NEXT v; CONTINUE; END IF;
 
     -- The day of the account, and of its keys, with its sums.
-    today := day_at(c.at, a_day);
-    IF a_limited AND (today <> a_day OR NOT a_summed) THEN
-      IF NOT (a_summed AND today = a_day + 1 AND month_of(today) = month_of(a_day)) THEN
-        a_sm := spent_by(c.acc, month_of(today), next_month(today));
+    today := day_at(c.at, account.day);
+    IF today <> account.day OR NOT account.summed THEN
+      IF c.a_daily IS NULL AND c.a_monthly IS NULL THEN account.summed := account.summed AND today = account.day;
+      ELSE
+        IF NOT (account.summed AND today = account.day + 1 AND month_of(today) = month_of(account.day)) THEN
+          account.spent_month := spent_by(c.acc, month_of(today), next_month(today));
+        END IF;
+        account.spent_day := spent_by(c.acc, today, today + 1);
+        SELECT coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = today), 0),
+            coalesce(sum(h.amount_nanos) FILTER (WHERE h.day >= month_of(today) AND h.day < next_month(today)), 0)
+          INTO account.held_day, account.held_month FROM holds h WHERE h.account_id = c.acc;
+        account.summed := true;
       END IF;
-      a_sd := spent_by(c.acc, today, today + 1);
-      SELECT coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = today), 0),
-          coalesce(sum(h.amount_nanos) FILTER (WHERE h.day >= month_of(today) AND h.day < next_month(today)), 0)
-        INTO a_hd, a_hm FROM holds h WHERE h.account_id = c.acc;
-      a_summed := true; a_turned := true;
-    ELSIF today <> a_day THEN a_summed := false; a_turned := true;
+      account.day := today;
     END IF;
-    a_day := today;
-    IF k_day <> today THEN
-      SELECT coalesce(sum(d.spent_nanos) FILTER (WHERE d.day = today), 0), coalesce(sum(d.spent_nanos), 0) INTO k_sd, k_sm
+    IF key.day <> today THEN
+      SELECT coalesce(sum(d.spent_nanos) FILTER (WHERE d.day = today), 0), coalesce(sum(d.spent_nanos), 0) INTO key.spent_day, key.spent_month
         FROM key_days d WHERE d.key_id = c.key AND d.day >= month_of(today) AND d.day < next_month(today);
       SELECT coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = today), 0),
           coalesce(sum(h.amount_nanos) FILTER (WHERE h.day >= month_of(today) AND h.day < next_month(today)), 0)
-        INTO k_hd, k_hm FROM holds h WHERE h.key_id = c.key;
-      SELECT count(*) INTO k_users FROM end_user_days d WHERE d.key_id = c.key AND d.day = today AND d.end_user <> '';
-      k_day := today; k_turned := true;
+        INTO key.held_day, key.held_month FROM holds h WHERE h.key_id = c.key;
+      SELECT count(*) INTO key.users FROM end_user_days d WHERE d.key_id = c.key AND d.day = today AND d.end_user <> '';
+      key.day := today;
     END IF;
 
     u_name := NULL; u_known := true;
@@ -350,7 +335,7 @@ BEGIN
       u_name := c.usr;
       SELECT d.spent_nanos INTO u_spent FROM end_user_days d WHERE d.key_id = c.key AND d.day = today AND d.end_user = u_name;
       u_known := FOUND;
-      IF NOT u_known AND k_users >= 10000 THEN
+      IF NOT u_known AND key.users >= 10000 THEN
         u_name := '';
         SELECT d.spent_nanos INTO u_spent FROM end_user_days d WHERE d.key_id = c.key AND d.day = today AND d.end_user = '';
         u_known := FOUND;
@@ -364,36 +349,35 @@ BEGIN
 
     -- The place on the time line, and whether the clock was set lately.
     seen := CASE WHEN now_ - c.at BETWEEN 2000 AND 15000 THEN now_ ELSE c.at END;
-    pos := seen + a_back; back := a_back; steps := a_steps;
+    pos := seen + account.set_back; back := account.set_back;
     -- As `place_of` says of a clock that was never set, which costs a tenth of the admission to ask.
-    IF pos < a_pos - 5000 OR cardinality(steps) > 0 THEN SELECT * INTO pos, back, steps FROM place_of(seen, a_pos, a_back, a_steps); END IF;
-    IF steps <> a_steps OR back <> a_back THEN
-      a_steps := steps; a_back := back; a_changed := true;
-      IF takes THEN UPDATE account_state s SET steps = a_steps WHERE s.account_id = c.acc; END IF;
+    IF pos < account.pos - 5000 OR cardinality(account.steps) > 0 THEN
+      SELECT * INTO pos, back, steps FROM place_of(seen, account.pos, account.set_back, account.steps);
+      account.steps := steps; account.set_back := back;
     END IF;
-    IF seen < a_newest - 5000 THEN a_step := greatest(pos, a_pos) + 86400000; a_newest := seen; a_changed := true; END IF;
-    stepped := pos < a_step;
+    IF seen < account.newest_at - 5000 THEN account.stepped_to := greatest(pos, account.pos) + 86400000; account.newest_at := seen; END IF;
+    stepped := pos < account.stepped_to;
 
     -- The windows of the key. Those of tokens read what was collected where they begin or end in it, or may be full.
-    rpm := c.k_rpm; rpd := c.k_rpd; m_used := NULL; d_used := NULL; m_oldest := 0; d_oldest := 0; minute := pos - 60000; most_tokens := 0;
-    IF a_first IS NOT NULL AND (c.k_tpm IS NOT NULL OR c.a_tpm IS NOT NULL) THEN
+    v.rpm := c.k_rpm; v.rpd := c.k_rpd; v.minute_oldest := 0; v.day_oldest := 0; minute := pos - 60000;
+    IF a_first IS NOT NULL AND coalesce(c.k_rpm, c.k_rpd, c.k_tpm, c.a_rpm, c.a_rpd, c.a_tpm) IS NOT NULL THEN
+      most_tokens := 0;
       FOR j IN c.first .. c.first + c.offers - 1 LOOP most_tokens := greatest(most_tokens, o_prompt[j] + o_choices[j] * o_full[j]); END LOOP;
+      IF stepped
+          OR c.k_tpm IS NOT NULL AND (key.tokens_from IS NULL OR minute < key.tokens_from OR minute >= w[a_first].pos
+            OR key.tokens_spent + key.tokens_held + most_tokens >= c.k_tpm)
+          OR c.a_tpm IS NOT NULL AND (account.tokens_from IS NULL OR minute < account.tokens_from OR minute >= w[a_first].pos
+            OR account.tokens_spent + account.tokens_held + most_tokens >= c.a_tpm) THEN
+        PERFORM write_admitted(w); w := '{}'; k_written := key.taken; a_written := account.taken; a_first := NULL;
+      END IF;
     END IF;
-    IF a_first IS NOT NULL AND (stepped AND coalesce(rpm, rpd, c.k_tpm, c.a_rpm, c.a_rpd, c.a_tpm) IS NOT NULL
-        OR c.k_tpm IS NOT NULL AND (k_tf IS NULL OR minute < k_tf OR minute >= w_pos[a_first] OR k_ts + k_th + most_tokens >= c.k_tpm)
-        OR c.a_tpm IS NOT NULL AND (a_tf IS NULL OR minute < a_tf OR minute >= w_pos[a_first] OR a_ts + a_th + most_tokens >= c.a_tpm)) THEN
-      PERFORM write_admitted(w_gen, w_req, w_node, w_epoch, w_key, w_acc, w_at, w_model, w_user, w_as, w_surface, w_session, w_repeat, w_digest,
-        w_pos, w_nth, w_anth, w_hold, w_day, w_tokens);
-      np := 0; w_gen := NULL; w_req := NULL; w_node := NULL; w_epoch := NULL; w_key := NULL; w_acc := NULL; w_at := NULL; w_model := NULL; w_user := NULL;
-      w_as := NULL; w_surface := NULL; w_session := NULL; w_repeat := NULL; w_digest := NULL; w_pos := NULL; w_nth := NULL; w_anth := NULL; w_hold := NULL;
-      w_day := NULL; w_tokens := NULL;
-      k_base := k_taken; a_base := a_taken; a_first := NULL;
+    IF c.k_rpm IS NOT NULL THEN
+      win := count_window(false, c.key, 60000, c.at, pos, stepped, key.taken, k_written, k_first, c.k_rpm);
+      v.minute_used := win.used; v.minute_oldest := win.oldest; m_wait := win.wait;
     END IF;
-    IF rpm IS NOT NULL THEN
-      win := count_window(false, c.key, 60000, c.at, pos, stepped, k_taken, k_base, k_first, rpm); m_used := win.used; m_oldest := win.oldest; m_wait := win.wait;
-    END IF;
-    IF rpd IS NOT NULL THEN
-      win := count_window(false, c.key, 86400000, c.at, pos, stepped, k_taken, k_base, k_first, rpd); d_used := win.used; d_oldest := win.oldest; d_wait := win.wait;
+    IF c.k_rpd IS NOT NULL THEN
+      win := count_window(false, c.key, 86400000, c.at, pos, stepped, key.taken, k_written, k_first, c.k_rpd);
+      v.day_used := win.used; v.day_oldest := win.oldest; d_wait := win.wait;
     END IF;
 
     -- What it is granted: where all money is ample, all that it wants; else the least share of what any limit has left.
@@ -402,33 +386,35 @@ BEGIN
       base := greatest(base, o_base[j]); out_ := greatest(out_, o_out[j]);
     END LOOP;
     room := base + 32 * out_;
-    ample := a_bal - a_held > room
-      AND (c.k_daily IS NULL OR c.k_daily - k_sd - k_hd > room) AND (c.k_monthly IS NULL OR c.k_monthly - k_sm - k_hm > room)
+    ample := account.balance_nanos - account.held_nanos > room
+      AND (c.k_daily IS NULL OR c.k_daily - key.spent_day - key.held_day > room)
+      AND (c.k_monthly IS NULL OR c.k_monthly - key.spent_month - key.held_month > room)
       AND (u_name IS NULL OR c.user_daily IS NULL OR c.user_daily - u_spent - u_held > room)
-      AND (c.a_daily IS NULL OR c.a_daily - a_sd - a_hd > room) AND (c.a_monthly IS NULL OR c.a_monthly - a_sm - a_hm > room);
+      AND (c.a_daily IS NULL OR c.a_daily - account.spent_day - account.held_day > room)
+      AND (c.a_monthly IS NULL OR c.a_monthly - account.spent_month - account.held_month > room);
     IF NOT ample THEN
-      l_kind := ARRAY[]::int[]; l_ceiling := ARRAY[]::bigint[]; l_spent := l_ceiling; l_held := l_ceiling; l_requests := l_ceiling;
-      IF c.k_daily IS NOT NULL THEN l_kind := l_kind || 1; l_ceiling := l_ceiling || c.k_daily; l_spent := l_spent || k_sd; l_held := l_held || k_hd; l_requests := l_requests || k_prog; END IF;
-      IF c.k_monthly IS NOT NULL THEN l_kind := l_kind || 2; l_ceiling := l_ceiling || c.k_monthly; l_spent := l_spent || k_sm; l_held := l_held || k_hm; l_requests := l_requests || k_prog; END IF;
-      IF u_name IS NOT NULL AND c.user_daily IS NOT NULL THEN l_kind := l_kind || 3; l_ceiling := l_ceiling || c.user_daily; l_spent := l_spent || u_spent; l_held := l_held || u_held; l_requests := l_requests || u_prog; END IF;
-      IF c.a_daily IS NOT NULL THEN l_kind := l_kind || 4; l_ceiling := l_ceiling || c.a_daily; l_spent := l_spent || a_sd; l_held := l_held || a_hd; l_requests := l_requests || a_prog; END IF;
-      IF c.a_monthly IS NOT NULL THEN l_kind := l_kind || 5; l_ceiling := l_ceiling || c.a_monthly; l_spent := l_spent || a_sm; l_held := l_held || a_hm; l_requests := l_requests || a_prog; END IF;
-      l_kind := l_kind || 6; l_ceiling := l_ceiling || a_bal; l_spent := l_spent || 0::bigint; l_held := l_held || a_held; l_requests := l_requests || a_prog;
+      SELECT array_agg(l.kind ORDER BY l.kind), array_agg(l.ceiling ORDER BY l.kind), array_agg(l.spent ORDER BY l.kind), array_agg(l.held ORDER BY l.kind),
+          array_agg(l.requests ORDER BY l.kind) INTO l_kind, l_ceiling, l_spent, l_held, l_requests
+        FROM (VALUES (1, c.k_daily, key.spent_day, key.held_day, key.in_progress), (2, c.k_monthly, key.spent_month, key.held_month, key.in_progress),
+          (3, CASE WHEN u_name IS NOT NULL THEN c.user_daily END, u_spent, u_held, u_prog),
+          (4, c.a_daily, account.spent_day, account.held_day, account.in_progress), (5, c.a_monthly, account.spent_month, account.held_month, account.in_progress),
+          (6, account.balance_nanos, 0, account.held_nanos, account.in_progress)) AS l(kind, ceiling, spent, held, requests)
+        WHERE l.ceiling IS NOT NULL;
       FOR j IN 1 .. cardinality(l_kind) LOOP
         IF l_held[j] = 0 AND l_kind[j] < 4 THEN CONTINUE; END IF;
         part := greatest(0, l_ceiling[j] - l_spent[j] - l_held[j] - base) / CASE WHEN l_held[j] = 0 THEN 2 ELSE 32 END;
-        IF money IS NULL OR part < money THEN money := part; END IF;
+        v.money := least(v.money, part);
       END LOOP;
     END IF;
-    hold := 0; tokens := 0;
+    v.hold := 0; tokens := 0;
     FOR j IN c.first .. c.first + c.offers - 1 LOOP
-      IF money IS NULL OR o_floor[j] >= o_full[j] OR o_out[j] <= money THEN
+      IF v.money IS NULL OR o_floor[j] >= o_full[j] OR o_out[j] <= v.money THEN
         b := o_full[j]; most := o_base[j] + o_out[j];
       ELSE
-        b := greatest(o_floor[j], div(money::numeric * 1000000, o_choices[j]::numeric * o_per[j]));
+        b := greatest(o_floor[j], div(v.money::numeric * 1000000, o_choices[j]::numeric * o_per[j]));
         most := o_base[j] + CASE WHEN b = o_full[j] THEN o_out[j] ELSE div(o_choices[j]::numeric * b * o_per[j] + 999999, 1000000) END;
       END IF;
-      hold := greatest(hold, least(most, 9007199254740991)); tokens := greatest(tokens, o_prompt[j] + o_choices[j] * b);
+      v.hold := greatest(v.hold, least(most, 9007199254740991)); tokens := greatest(tokens, o_prompt[j] + o_choices[j] * b);
     END LOOP;
 
     -- The first rule that refuses.
@@ -436,130 +422,112 @@ BEGIN
     IF NOT ample THEN
       FOR j IN 1 .. cardinality(l_kind) LOOP
         IF l_spent[j] >= l_ceiling[j] THEN
-          kind := l_kind[j]; limit_value := l_ceiling[j]; used := l_spent[j];
-          code := CASE WHEN kind IN (2, 5) THEN 'monthly_spend_limit_exceeded' WHEN kind = 6 THEN 'insufficient_balance' ELSE 'daily_spend_limit_exceeded' END;
-          resets_at := CASE WHEN kind IN (2, 5) THEN next_month(c.at / 86400000) * 86400000 WHEN kind = 6 THEN NULL ELSE (c.at / 86400000 + 1) * 86400000 END;
+          kind := l_kind[j]; v.limit_value := l_ceiling[j]; v.used := l_spent[j];
+          v.code := CASE WHEN kind IN (2, 5) THEN 'monthly_spend_limit_exceeded' WHEN kind = 6 THEN 'insufficient_balance' ELSE 'daily_spend_limit_exceeded' END;
+          v.resets_at := CASE WHEN kind IN (2, 5) THEN next_month(c.at / 86400000) * 86400000 WHEN kind = 6 THEN NULL ELSE (c.at / 86400000 + 1) * 86400000 END;
           EXIT;
         END IF;
       END LOOP;
     END IF;
-    IF code IS NULL THEN
-      w_lim := NULL;
-      IF m_used >= rpm THEN
-        w_lim := 'rpm_limit'; limit_value := rpm; used := m_used; w_wait := m_wait;
-      ELSIF d_used >= rpd THEN
-        w_lim := 'rpd_limit'; limit_value := rpd; used := d_used; w_wait := d_wait;
+    IF v.code IS NULL THEN
+      IF v.minute_used >= c.k_rpm THEN
+        v.lim := 'rpm_limit'; v.limit_value := c.k_rpm; v.used := v.minute_used; wait := m_wait;
+      ELSIF v.day_used >= c.k_rpd THEN
+        v.lim := 'rpd_limit'; v.limit_value := c.k_rpd; v.used := v.day_used; wait := d_wait;
       END IF;
-      IF w_lim IS NULL AND c.k_tpm IS NOT NULL THEN
-        IF stepped THEN SELECT w.used, w.wait INTO w_used, w_wait FROM stepped_tokens(c.key, c.at, pos, c.k_tpm, tokens) w;
-        ELSE
-          win := tokens_since(false, c.key, minute, k_tf, k_ts, k_th); k_tf := win.kept_from; k_ts := win.kept_spent; k_th := win.kept_held;
-          w_used := win.spent + win.held;
-          w_wait := CASE WHEN tokens_fit(win.spent, win.held, c.k_tpm, tokens) THEN 0 ELSE token_wait(false, c.key, minute, pos, win.spent, win.held, c.k_tpm, tokens) END;
-        END IF;
-        IF w_wait > 0 THEN w_lim := 'tpm_limit'; limit_value := c.k_tpm; used := w_used; END IF;
+      IF v.lim IS NULL AND c.k_tpm IS NOT NULL THEN
+        kept := judge_tokens(false, c.key, c.at, pos, stepped, key.tokens_from, key.tokens_spent, key.tokens_held, c.k_tpm, tokens);
+        key.tokens_from := kept.kept_from; key.tokens_spent := kept.kept_spent; key.tokens_held := kept.kept_held;
+        IF kept.wait > 0 THEN v.lim := 'tpm_limit'; v.limit_value := c.k_tpm; v.used := kept.used; wait := kept.wait; END IF;
       END IF;
-      IF w_lim IS NULL AND u_name IS NOT NULL AND c.user_rpm IS NOT NULL THEN
-        SELECT count(*), (array_agg(ms ORDER BY ms DESC))[c.user_rpm] INTO w_used, w_wait FROM (
+      IF v.lim IS NULL AND u_name IS NOT NULL AND c.user_rpm IS NOT NULL THEN
+        SELECT count(*) AS used, (array_agg(ms ORDER BY ms DESC))[c.user_rpm] AS wait INTO win FROM (
           SELECT greatest(CASE WHEN stepped AND s.at > c.at - 60000 AND s.at < c.at + 60000 THEN least(s.at, c.at) + 60000 - c.at ELSE 0 END,
               s.pos + 60000 - pos) AS ms
           FROM slots s WHERE s.key_id = c.key AND s.end_user IS NOT NULL AND (s.end_user = u_name OR (u_name = '' AND s.counted_as = '' AND s.at / 86400000 = today))
             AND s.pos > CASE WHEN stepped THEN c.at ELSE pos END - 60000) found WHERE ms > 0;
-        IF w_used >= c.user_rpm THEN w_lim := 'end_user_rpm'; limit_value := c.user_rpm; used := w_used; END IF;
+        IF win.used >= c.user_rpm THEN v.lim := 'end_user_rpm'; v.limit_value := c.user_rpm; v.used := win.used; wait := win.wait; END IF;
       END IF;
-      IF w_lim IS NULL AND c.a_rpm IS NOT NULL THEN
-        win := count_window(true, c.acc, 60000, c.at, pos, stepped, a_taken, a_base, NULL, c.a_rpm); w_used := win.used; w_wait := win.wait;
-        IF w_used >= c.a_rpm THEN w_lim := 'rpm_limit'; of_account := true; limit_value := c.a_rpm; used := w_used; END IF;
+      IF v.lim IS NULL AND c.a_rpm IS NOT NULL THEN
+        win := count_window(true, c.acc, 60000, c.at, pos, stepped, account.taken, a_written, NULL, c.a_rpm);
+        IF win.used >= c.a_rpm THEN v.lim := 'rpm_limit'; v.of_account := true; v.limit_value := c.a_rpm; v.used := win.used; wait := win.wait; END IF;
       END IF;
-      IF w_lim IS NULL AND c.a_rpd IS NOT NULL THEN
-        win := count_window(true, c.acc, 86400000, c.at, pos, stepped, a_taken, a_base, NULL, c.a_rpd); w_used := win.used; w_wait := win.wait;
-        IF w_used >= c.a_rpd THEN w_lim := 'rpd_limit'; of_account := true; limit_value := c.a_rpd; used := w_used; END IF;
+      IF v.lim IS NULL AND c.a_rpd IS NOT NULL THEN
+        win := count_window(true, c.acc, 86400000, c.at, pos, stepped, account.taken, a_written, NULL, c.a_rpd);
+        IF win.used >= c.a_rpd THEN v.lim := 'rpd_limit'; v.of_account := true; v.limit_value := c.a_rpd; v.used := win.used; wait := win.wait; END IF;
       END IF;
-      IF w_lim IS NULL AND c.a_tpm IS NOT NULL THEN
-        IF stepped THEN SELECT w.used, w.wait INTO w_used, w_wait FROM stepped_tokens(c.acc, c.at, pos, c.a_tpm, tokens) w;
-        ELSE
-          win := tokens_since(true, c.acc, minute, a_tf, a_ts, a_th); a_tf := win.kept_from; a_ts := win.kept_spent; a_th := win.kept_held;
-          w_used := win.spent + win.held;
-          w_wait := CASE WHEN tokens_fit(win.spent, win.held, c.a_tpm, tokens) THEN 0 ELSE token_wait(true, c.acc, minute, pos, win.spent, win.held, c.a_tpm, tokens) END;
-        END IF;
-        IF w_wait > 0 THEN w_lim := 'tpm_limit'; of_account := true; limit_value := c.a_tpm; used := w_used; END IF;
+      IF v.lim IS NULL AND c.a_tpm IS NOT NULL THEN
+        kept := judge_tokens(true, c.acc, c.at, pos, stepped, account.tokens_from, account.tokens_spent, account.tokens_held, c.a_tpm, tokens);
+        account.tokens_from := kept.kept_from; account.tokens_spent := kept.kept_spent; account.tokens_held := kept.kept_held;
+        IF kept.wait > 0 THEN v.lim := 'tpm_limit'; v.of_account := true; v.limit_value := c.a_tpm; v.used := kept.used; wait := kept.wait; END IF;
       END IF;
-      IF w_lim IS NOT NULL THEN
-        code := 'rate_limit_exceeded'; lim := w_lim; resets_at := seen + w_wait; retry := greatest(1, (least(w_wait, CASE w_lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
-      ELSIF k_prog >= c.k_conc THEN
-        code := 'concurrency_limit_exceeded'; lim := 'concurrency_limit'; limit_value := c.k_conc; used := k_prog; retry := 1;
-      ELSIF a_prog >= c.a_conc THEN
-        code := 'concurrency_limit_exceeded'; lim := 'concurrency_limit'; of_account := true; limit_value := c.a_conc; used := a_prog; retry := 1;
+      IF v.lim IS NOT NULL THEN
+        v.code := 'rate_limit_exceeded'; v.resets_at := seen + wait;
+        v.retry := greatest(1, (least(wait, CASE v.lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
+      ELSIF key.in_progress >= c.k_conc THEN
+        v.code := 'concurrency_limit_exceeded'; v.lim := 'concurrency_limit'; v.limit_value := c.k_conc; v.used := key.in_progress; v.retry := 1;
+      ELSIF account.in_progress >= c.a_conc THEN
+        v.code := 'concurrency_limit_exceeded'; v.lim := 'concurrency_limit'; v.of_account := true; v.limit_value := c.a_conc; v.used := account.in_progress; v.retry := 1;
       ELSIF NOT ample THEN
         FOR j IN 1 .. cardinality(l_kind) LOOP
-          IF l_held[j] > 0 AND l_spent[j] + l_held[j] + hold > l_ceiling[j] THEN
-            kind := l_kind[j]; code := 'spend_reserved'; limit_value := l_ceiling[j]; used := l_spent[j] + l_held[j]; retry := 1;
-            held := l_held[j]; requests := l_requests[j];
+          IF l_held[j] > 0 AND l_spent[j] + l_held[j] + v.hold > l_ceiling[j] THEN
+            kind := l_kind[j]; v.code := 'spend_reserved'; v.limit_value := l_ceiling[j]; v.used := l_spent[j] + l_held[j]; v.retry := 1;
+            v.held := l_held[j]; v.requests := l_requests[j];
             EXIT;
           END IF;
         END LOOP;
       END IF;
     END IF;
     IF kind IS NOT NULL THEN
-      lim := (ARRAY['daily_spend_limit_usd', 'monthly_spend_limit_usd', 'end_user_daily_usd', 'daily_spend_limit_usd', 'monthly_spend_limit_usd', 'balance_usd'])[kind];
-      of_account := kind IN (4, 5);
+      v.lim := (ARRAY['daily_spend_limit_usd', 'monthly_spend_limit_usd', 'end_user_daily_usd', 'daily_spend_limit_usd', 'monthly_spend_limit_usd', 'balance_usd'])[kind];
+      v.of_account := kind IN (4, 5);
     END IF;
     -- The key may have been revoked between its look-up and this claim.
     IF c.revoked_at IS NOT NULL OR c.expires_at <= c.at OR c.disabled_at IS NOT NULL THEN
-      code := 'key_revoked'; of_account := false; limit_value := NULL; used := NULL; resets_at := NULL; retry := NULL; held := NULL; requests := NULL;
-      lim := CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= c.at THEN 'expired' ELSE 'disabled' END;
+      v.code := 'key_revoked'; v.of_account := NULL; v.limit_value := NULL; v.used := NULL; v.resets_at := NULL; v.retry := NULL; v.held := NULL; v.requests := NULL;
+      v.lim := CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= c.at THEN 'expired' ELSE 'disabled' END;
     END IF;
 
-    IF code IS NULL AND takes THEN
-      a_pos := greatest(a_pos, pos); a_back := back; a_newest := greatest(a_newest, seen); a_taken := a_taken + 1; a_prog := a_prog + 1; a_held := a_held + hold;
-      a_hd := a_hd + hold; a_hm := a_hm + hold;
-      k_taken := k_taken + 1; k_prog := k_prog + 1; k_held := k_held + hold; k_hd := k_hd + hold; k_hm := k_hm + hold; k_at := c.at;
-      IF k_taken = k_base + 1 THEN k_first := a_pos; END IF;
-      IF m_used IS NOT NULL THEN m_used := m_used + 1; IF m_used = 1 THEN m_oldest := 60000 + a_pos - pos; END IF; END IF;
-      IF d_used IS NOT NULL THEN d_used := d_used + 1; IF d_used = 1 THEN d_oldest := 86400000 + a_pos - pos; END IF; END IF;
+    IF v.code IS NULL AND takes THEN
+      account.pos := greatest(account.pos, pos); account.newest_at := greatest(account.newest_at, seen); account.taken := account.taken + 1;
+      account.in_progress := account.in_progress + 1; account.held_nanos := account.held_nanos + v.hold;
+      account.held_day := account.held_day + v.hold; account.held_month := account.held_month + v.hold;
+      key.taken := key.taken + 1; key.in_progress := key.in_progress + 1; key.held_nanos := key.held_nanos + v.hold;
+      key.held_day := key.held_day + v.hold; key.held_month := key.held_month + v.hold; key.last_used_at := c.at;
+      IF key.taken = k_written + 1 THEN k_first := account.pos; END IF;
+      IF c.k_rpm IS NOT NULL THEN v.minute_used := v.minute_used + 1; IF v.minute_used = 1 THEN v.minute_oldest := 60000 + account.pos - pos; END IF; END IF;
+      IF c.k_rpd IS NOT NULL THEN v.day_used := v.day_used + 1; IF v.day_used = 1 THEN v.day_oldest := 86400000 + account.pos - pos; END IF; END IF;
       IF NOT u_known THEN
         INSERT INTO end_user_days (key_id, day, end_user, spent_nanos, requests) VALUES (c.key, today, u_name, 0, 0) ON CONFLICT DO NOTHING;
-        IF u_name <> '' THEN k_users := k_users + 1; END IF;
+        IF u_name <> '' THEN key.users := key.users + 1; END IF;
       END IF;
       tokens := greatest(1, tokens);
-      IF a_pos > k_tf THEN k_th := k_th + tokens; END IF;
-      IF a_pos > a_tf THEN a_th := a_th + tokens; END IF;
-      np := np + 1; a_first := coalesce(a_first, np); w_gen[np] := c.gen; w_req[np] := c.req; w_node[np] := c.node; w_epoch[np] := c.epoch; w_model[np] := c.model; w_surface[np] := c.surface;
-      w_session[np] := c.session; w_repeat[np] := c.repeat; w_digest[np] := c.digest; w_acc[np] := c.acc; w_key[np] := c.key; w_at[np] := c.at; w_pos[np] := a_pos; w_nth[np] := k_taken;
-      w_anth[np] := a_taken; w_user[np] := c.usr; w_as[np] := u_name; w_hold[np] := hold; w_day[np] := today; w_tokens[np] := tokens;
+      IF account.pos > key.tokens_from THEN key.tokens_held := key.tokens_held + tokens; END IF;
+      IF account.pos > account.tokens_from THEN account.tokens_held := account.tokens_held + tokens; END IF;
+      w := w || ROW(c.gen, c.req, c.node, c.epoch, c.key, c.acc, c.at, c.model, c.usr, u_name, c.surface, c.session, c.repeat, c.digest,
+        account.pos, key.taken, account.taken, v.hold, today, tokens)::admitted;
+      a_first := coalesce(a_first, cardinality(w));
     END IF;
-    minute_used := m_used; minute_oldest := m_oldest; day_used := d_used; day_oldest := d_oldest;
-    -- The arrays of a state grow together: a claim that was answered above has no place in them.
-    IF s_id[na] IS DISTINCT FROM cur_acc THEN na := na + 1; s_id[na] := cur_acc; END IF;
-    IF t_id[nk] IS DISTINCT FROM cur_key THEN nk := nk + 1; t_id[nk] := cur_key; END IF;
-    s_held[na] := a_held; s_prog[na] := a_prog; s_pos[na] := a_pos; s_back[na] := a_back; s_newest[na] := a_newest; s_step[na] := a_step; s_taken[na] := a_taken;
-    s_day[na] := a_day; s_summed[na] := a_summed; s_sd[na] := a_sd; s_hd[na] := a_hd; s_sm[na] := a_sm; s_hm[na] := a_hm; s_turned[na] := a_turned; s_changed[na] := a_changed;
-    s_tf[na] := a_tf; s_ts[na] := a_ts; s_th[na] := a_th; t_tf[nk] := k_tf; t_ts[nk] := k_ts; t_th[nk] := k_th;
-    t_held[nk] := k_held; t_prog[nk] := k_prog; t_taken[nk] := k_taken; t_day[nk] := k_day; t_sd[nk] := k_sd; t_hd[nk] := k_hd; t_sm[nk] := k_sm; t_hm[nk] := k_hm;
-    t_users[nk] := k_users; t_at[nk] := k_at; t_turned[nk] := k_turned;
-    RETURN NEXT;
+    RETURN NEXT v;
   END LOOP;
 
   IF NOT takes THEN RETURN; END IF;
-  IF np > 0 THEN
-    PERFORM write_admitted(w_gen, w_req, w_node, w_epoch, w_key, w_acc, w_at, w_model, w_user, w_as, w_surface, w_session, w_repeat, w_digest,
-      w_pos, w_nth, w_anth, w_hold, w_day, w_tokens);
-  END IF;
-  UPDATE account_state s SET held_nanos = w.held, in_progress = w.prog, pos = w.pos, set_back = w.back, newest_at = w.newest, stepped_to = w.step, taken = w.taken,
-      day = w.day, summed = w.summed, spent_day = w.sd, held_day = w.hd, spent_month = w.sm, held_month = w.hm,
-      tokens_from = w.tf, tokens_spent = w.ts, tokens_held = w.th, tokens_nth = s.tokens_nth + 1,
-      mark_day = CASE WHEN w.turned THEN 0 ELSE s.mark_day END, mark_month = CASE WHEN w.turned THEN 0 ELSE s.mark_month END
-    FROM unnest(s_id, s_held, s_prog, s_pos, s_back, s_newest, s_step, s_taken, s_day, s_summed, s_sd, s_hd, s_sm, s_hm, s_turned, s_changed, s_tf, s_ts, s_th)
-      AS w(id, held, prog, pos, back, newest, step, taken, day, summed, sd, hd, sm, hm, turned, changed, tf, ts, th)
-    WHERE s.account_id = w.id AND (s.taken <> w.taken OR w.turned OR w.changed OR coalesce(w.tf > s.tokens_from + 1000, w.tf IS NOT NULL));
-  UPDATE key_state t SET held_nanos = w.held, in_progress = w.prog, taken = w.taken, day = w.day, spent_day = w.sd, held_day = w.hd, spent_month = w.sm,
-      held_month = w.hm, users = w.users, last_used_at = coalesce(w.at, t.last_used_at),
-      tokens_from = w.tf, tokens_spent = w.ts, tokens_held = w.th, tokens_nth = t.tokens_nth + 1,
-      mark_day = CASE WHEN w.turned THEN 0 ELSE t.mark_day END, mark_month = CASE WHEN w.turned THEN 0 ELSE t.mark_month END
-    FROM unnest(t_id, t_held, t_prog, t_taken, t_day, t_sd, t_hd, t_sm, t_hm, t_users, t_at, t_turned, t_tf, t_ts, t_th)
-      AS w(id, held, prog, taken, day, sd, hd, sm, hm, users, at, turned, tf, ts, th)
+  IF cardinality(w) > 0 THEN PERFORM write_admitted(w); END IF;
+  UPDATE account_state s SET held_nanos = n.held_nanos, in_progress = n.in_progress, pos = n.pos, set_back = n.set_back, steps = n.steps, newest_at = n.newest_at,
+      stepped_to = n.stepped_to, taken = n.taken, day = n.day, summed = n.summed, spent_day = n.spent_day, held_day = n.held_day, spent_month = n.spent_month,
+      held_month = n.held_month, tokens_from = n.tokens_from, tokens_spent = n.tokens_spent, tokens_held = n.tokens_held, tokens_nth = s.tokens_nth + 1,
+      mark_day = CASE WHEN (n.day, n.summed) = (s.day, s.summed) THEN s.mark_day ELSE 0 END,
+      mark_month = CASE WHEN (n.day, n.summed) = (s.day, s.summed) THEN s.mark_month ELSE 0 END
+    FROM unnest(done_accounts || account) n
+    WHERE s.account_id = n.account_id AND ((n.taken, n.day, n.summed, n.set_back, n.steps, n.stepped_to) <> (s.taken, s.day, s.summed, s.set_back, s.steps, s.stepped_to)
+      OR coalesce(n.tokens_from > s.tokens_from + 1000, n.tokens_from IS NOT NULL));
+  UPDATE key_state t SET held_nanos = n.held_nanos, in_progress = n.in_progress, taken = n.taken, day = n.day, spent_day = n.spent_day, held_day = n.held_day,
+      spent_month = n.spent_month, held_month = n.held_month, users = n.users, last_used_at = n.last_used_at,
+      tokens_from = n.tokens_from, tokens_spent = n.tokens_spent, tokens_held = n.tokens_held, tokens_nth = t.tokens_nth + 1,
+      mark_day = CASE WHEN n.day = t.day THEN t.mark_day ELSE 0 END, mark_month = CASE WHEN n.day = t.day THEN t.mark_month ELSE 0 END
+    FROM unnest(done_keys || key) n
     -- What only read moves the sums of tokens on by a second at a time.
-    WHERE t.key_id = w.id AND (t.taken <> w.taken OR w.turned OR coalesce(w.tf > t.tokens_from + 1000, w.tf IS NOT NULL));
+    WHERE t.key_id = n.key_id AND ((n.taken, n.day) <> (t.taken, t.day) OR coalesce(n.tokens_from > t.tokens_from + 1000, n.tokens_from IS NOT NULL));
 END $$;
 
 -- The share of a ceiling that is passed, and from what is spent on the next one is; without a ceiling, and behind the last, never.
@@ -575,19 +543,21 @@ BEGIN
   END LOOP;
 END $$;
 
--- Locks the accounts of these requests, those that pay and those that their keys are in by now, in one order for all; answers which.
-CREATE OR REPLACE FUNCTION lock_accounts_of(p_gen text[]) RETURNS text[]
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
-DECLARE accs text[];
+-- Locks the accounts of these requests, those that pay and those that their keys are in by now, in one order for all; answers which, and
+-- whether one of the requests was ended. A key is looked up and not joined: a join reads all keys while the planner knows nothing of their number.
+CREATE OR REPLACE FUNCTION lock_accounts_of(p_gen text[], OUT accs text[], OUT has_ended boolean)
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE has_all boolean;
 BEGIN
   LOOP
-    accs := ARRAY(SELECT h.account_id FROM holds h WHERE h.generation_id = ANY (p_gen)
-      UNION SELECT k.account_id FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen));
-    PERFORM FROM account_state s WHERE s.account_id = ANY (accs) ORDER BY s.account_id FOR NO KEY UPDATE;
-    EXIT WHEN NOT EXISTS (SELECT FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen)
-      AND (h.account_id <> ALL (accs) OR k.account_id <> ALL (accs)));
+    accs := ARRAY(SELECT s.account_id FROM account_state s WHERE s.account_id IN (
+        SELECT unnest(ARRAY[h.account_id, (SELECT k.account_id FROM keys k WHERE k.id = h.key_id)]) FROM holds h WHERE h.generation_id = ANY (p_gen))
+      ORDER BY s.account_id FOR NO KEY UPDATE);
+    SELECT coalesce(bool_and(h.account_id = ANY (accs) AND (SELECT k.account_id FROM keys k WHERE k.id = h.key_id) = ANY (accs)), true),
+      coalesce(bool_or(h.ended_at IS NOT NULL), false)
+      INTO has_all, has_ended FROM holds h WHERE h.generation_id = ANY (p_gen);
+    EXIT WHEN has_all;
   END LOOP;
-  RETURN accs;
 END $$;
 
 -- What a request whose key is in another account by now adds to the key's day counts where it was admitted, under the locks of both.
@@ -595,119 +565,13 @@ CREATE OR REPLACE FUNCTION stay(payer text, now_of text, on_day bigint, spent bi
   INSERT INTO moved_days AS m (account_id, day, spent_nanos, requests) VALUES (payer, on_day, spent, counted), (now_of, on_day, -spent, -counted)
   ON CONFLICT (account_id, day) DO UPDATE SET spent_nanos = m.spent_nanos + excluded.spent_nanos, requests = m.requests + excluded.requests $$;
 
--- Resolves those admissions of a batch that are open, and answers which: hold, ledger, balance, sums, line of the log, kept answer and
--- marks move together. An amount that is null charges nothing. `passed`: a mark was passed, whose words are to be written.
-CREATE OR REPLACE FUNCTION settle(p_gen text[], p_at bigint[], p_amount bigint[], p_rate text[], p_version text[], p_answer bigint[],
-  l_request_id text[], l_account_id text[], l_key_id text[], l_admitted boolean[], l_model text[], l_provider text[], l_end_user text[], l_stream boolean[],
-  l_status bigint[], l_code text[], l_ended_by text[], l_finish_reason text[], l_started_at bigint[], l_admitted_at bigint[], l_first_event_ms bigint[],
-  l_total_ms bigint[], l_input bigint[], l_cache_read bigint[], l_cache_write bigint[], l_image_input bigint[], l_output bigint[], l_reasoning bigint[],
-  l_image_output bigint[], l_input_images bigint[], l_output_images bigint[], l_search_units bigint[], l_usage_source text[], l_cost bigint[],
-  l_cost_rub bigint[], l_failed text[], l_operator_cost bigint[], l_stated bigint[], l_resolution text[], l_quality text[], l_refusal text[], l_hold bigint[],
-  l_bound bigint[], l_cache_write_1h bigint[], l_calls text[], l_modifiers text[], l_surface text[], l_session text[], l_cut text[], l_credential text[], l_node text[])
-RETURNS TABLE (gen text, passed boolean)
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
-#variable_conflict use_column
-DECLARE
-  accs text[]; done_gen text[]; paid_key text[] := '{}'; paid_user text[] := '{}'; paid_acc text[]; paid_at bigint[]; any_passed boolean := false; c record; m record; percents bigint[];
+-- Of what was paid by these keys, for these end users, from these accounts, at these instants: what has passed a mark is noted, and its words are to be
+-- written.
+CREATE OR REPLACE FUNCTION note_passed(paid_key text[], paid_user text[], paid_acc text[], paid_at bigint[], at_ bigint, OUT passed boolean)
+LANGUAGE plpgsql AS $$
+DECLARE c record; m record; percents bigint[];
 BEGIN
-  accs := lock_accounts_of(p_gen);
-
-  -- None that was found before by its name.
-  IF EXISTS (SELECT FROM unnest(p_answer) AS u(id) WHERE u.id IS NOT NULL) THEN
-    UPDATE answers o SET whole = false
-      FROM unnest(p_gen, p_answer) AS u(gen, id) JOIN holds h ON h.generation_id = u.gen JOIN answers w ON w.id = u.id
-      WHERE o.key_id = w.key_id AND o.idempotency_key = w.idempotency_key AND o.whole;
-  END IF;
-  -- A line that says that it was ended makes way for what became of it.
-  IF EXISTS (SELECT FROM holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL) THEN
-    DELETE FROM activity a USING holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL AND a.generation_id = h.generation_id;
-  END IF;
-  FOR c IN
-    WITH gone AS (DELETE FROM holds h WHERE h.generation_id = ANY (p_gen) RETURNING h.*),
-    done AS MATERIALIZED (
-      SELECT g.generation_id, g.account_id, g.key_id, g.amount_nanos AS held, g.admitted_at, g.day, g.counted_as, g.ended_at IS NOT NULL AS late, u.at, u.amount, u.rate, u.version, u.answer,
-        k.account_id AS now_of, u.provider, u.model, greatest(g.amount_nanos, u.granted) AS granted, g.pos, g.tokens,
-        u.input + u.cache_read + u.cache_write + u.cache_write_1h + u.image_input + u.output + u.image_output AS used
-      FROM gone g JOIN unnest(p_gen, p_at, p_amount, p_rate, p_version, p_answer, l_provider, l_model, l_hold,
-            l_input, l_cache_read, l_cache_write, l_cache_write_1h, l_image_input, l_output, l_image_output)
-          AS u(gen, at, amount, rate, version, answer, provider, model, granted, input, cache_read, cache_write, cache_write_1h, image_input, output, image_output)
-        ON u.gen = g.generation_id JOIN keys k ON k.id = g.key_id),
-    charged AS (
-      INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version, day, end_user)
-      SELECT 'led_' || substr(d.generation_id, 5), d.account_id, 'charge', -d.amount, d.at, d.key_id, d.generation_id, d.rate, d.version, d.day, d.counted_as
-      FROM done d WHERE d.amount IS NOT NULL),
-    shown AS (UPDATE answers w SET whole = true FROM done d WHERE w.id = d.answer),
-    days AS (
-      INSERT INTO key_days AS kd SELECT d.key_id, d.day, sum(coalesce(d.amount, 0)), count(*) FILTER (WHERE NOT d.late) FROM done d GROUP BY 1, 2
-      ON CONFLICT (key_id, day) DO UPDATE SET spent_nanos = kd.spent_nanos + excluded.spent_nanos, requests = kd.requests + excluded.requests),
-    users AS (
-      INSERT INTO end_user_days AS ud SELECT d.key_id, d.day, d.counted_as, sum(coalesce(d.amount, 0)), count(*) FILTER (WHERE NOT d.late) FROM done d
-        WHERE d.counted_as IS NOT NULL GROUP BY 1, 2, 3
-      ON CONFLICT (key_id, day, end_user) DO UPDATE SET spent_nanos = ud.spent_nanos + excluded.spent_nanos, requests = ud.requests + excluded.requests),
-    of_keys AS (
-      UPDATE key_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, held_day = t.held_day - g.held_day,
-          spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month, spent_month = t.spent_month + g.spent_month,
-          tokens_spent = t.tokens_spent + g.tokens_spent, tokens_held = t.tokens_held - g.tokens_held, tokens_nth = t.tokens_nth + g.tokens_nth
-      FROM (SELECT d.key_id, count(*) FILTER (WHERE NOT d.late) AS n, sum(d.held)::bigint AS held,
-              coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
-              coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
-              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month,
-              coalesce(sum(d.used) FILTER (WHERE d.pos > s.tokens_from), 0)::bigint AS tokens_spent,
-              coalesce(sum(d.tokens) FILTER (WHERE d.pos > s.tokens_from AND NOT d.late), 0)::bigint AS tokens_held,
-              CASE WHEN bool_or(d.pos IS NULL) THEN 0 ELSE 1 END AS tokens_nth
-            FROM done d JOIN key_state s USING (key_id) GROUP BY 1) g
-      WHERE t.key_id = g.key_id),
-    -- One that was moved in the meantime is paid where it was admitted, and counts there.
-    of_accounts AS (
-      UPDATE account_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, balance_nanos = t.balance_nanos - g.amount,
-          held_day = t.held_day - g.held_day, spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month,
-          spent_month = t.spent_month + g.spent_month,
-          tokens_spent = t.tokens_spent + g.tokens_spent, tokens_held = t.tokens_held - g.tokens_held, tokens_nth = t.tokens_nth + g.tokens_nth
-      FROM (SELECT s.account_id, count(*) FILTER (WHERE NOT d.late) AS n, coalesce(sum(d.held), 0)::bigint AS held, coalesce(sum(d.amount), 0)::bigint AS amount,
-              coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
-              coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
-              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month,
-              coalesce(sum(d.used) FILTER (WHERE d.pos > s.tokens_from), 0)::bigint AS tokens_spent,
-              coalesce(sum(d.tokens) FILTER (WHERE d.pos > s.tokens_from AND NOT d.late), 0)::bigint AS tokens_held,
-              CASE WHEN bool_or(d.pos IS NULL) THEN 0 ELSE 1 END AS tokens_nth
-            FROM done d JOIN account_state s USING (account_id) GROUP BY 1) g
-      WHERE t.account_id = g.account_id),
-    logged AS (
-      INSERT INTO activity (generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream, status, code, ended_by, finish_reason,
-        started_at, admitted_at, first_event_ms, total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens,
-        reasoning_tokens, image_output_tokens, input_images, output_images, search_units, usage_source, cost_nanos, cost_rub_micros, failed_attempts,
-        operator_cost_nanos, stated_cost_nanos, image_resolution, image_quality, refusal, hold_nanos, lowered_bound, cache_write_1h_tokens, server_calls,
-        modifiers, surface, session, cut_tools, credential, node)
-      SELECT l.generation_id, l.request_id, d.account_id, l.key_id, l.admitted, l.model, l.provider, l.end_user, l.stream, l.status, l.code,
-        l.ended_by, l.finish_reason, l.started_at, d.admitted_at, l.first_event_ms, l.total_ms, l.input_tokens, l.cache_read_tokens,
-        l.cache_write_tokens, l.image_input_tokens, l.output_tokens, l.reasoning_tokens, l.image_output_tokens, l.input_images,
-        l.output_images, l.search_units, l.usage_source, l.cost_nanos, l.cost_rub_micros, l.failed_attempts, l.operator_cost_nanos,
-        l.stated_cost_nanos, l.image_resolution, l.image_quality, l.refusal, l.hold_nanos, l.lowered_bound, l.cache_write_1h_tokens,
-        l.server_calls, l.modifiers, l.surface, l.session, l.cut_tools, l.credential, l.node
-      FROM unnest(p_gen, l_request_id, l_account_id, l_key_id, l_admitted, l_model, l_provider, l_end_user, l_stream, l_status, l_code, l_ended_by,
-        l_finish_reason, l_started_at, l_admitted_at, l_first_event_ms, l_total_ms, l_input, l_cache_read, l_cache_write, l_image_input, l_output,
-        l_reasoning, l_image_output, l_input_images, l_output_images, l_search_units, l_usage_source, l_cost, l_cost_rub, l_failed,
-        l_operator_cost, l_stated, l_resolution, l_quality, l_refusal, l_hold, l_bound, l_cache_write_1h, l_calls, l_modifiers, l_surface, l_session,
-        l_cut, l_credential, l_node) AS l(generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream, status, code, ended_by, finish_reason,
-        started_at, admitted_at, first_event_ms, total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens,
-        reasoning_tokens, image_output_tokens, input_images, output_images, search_units, usage_source, cost_nanos, cost_rub_micros, failed_attempts,
-        operator_cost_nanos, stated_cost_nanos, image_resolution, image_quality, refusal, hold_nanos, lowered_bound, cache_write_1h_tokens, server_calls,
-        modifiers, surface, session, cut_tools, credential, node)
-      JOIN done d ON d.generation_id = l.generation_id ON CONFLICT DO NOTHING)
-    SELECT d.* FROM done d
-  LOOP
-    done_gen := done_gen || c.generation_id;
-    IF c.account_id <> c.now_of THEN PERFORM stay(c.account_id, c.now_of, c.day, coalesce(c.amount, 0), CASE WHEN c.late THEN 0 ELSE 1 END); END IF;
-    IF c.amount > 0 THEN
-      paid_key := paid_key || c.key_id; paid_user := array_append(paid_user, c.counted_as); paid_acc := paid_acc || c.account_id; paid_at := paid_at || c.at;
-    END IF;
-    IF c.amount > c.granted THEN
-      any_passed := true;
-      INSERT INTO passed_marks (kind, fact) VALUES ('beyond_hold', jsonb_build_object('accountId', c.account_id, 'keyId', c.key_id, 'generationId', c.generation_id,
-        'provider', c.provider, 'model', c.model, 'held', c.granted, 'charged', c.amount, 'at', c.at));
-    END IF;
-  END LOOP;
-
+  passed := false;
   -- Low balances, each judged once a batch, by what is left at its end.
   FOR c IN
     SELECT t.account_id, t.below_nanos, t.notified_at, s.balance_nanos, d.at
@@ -716,7 +580,7 @@ BEGIN
     WHERE t.below_nanos IS NOT NULL AND s.balance_nanos < t.below_nanos
   LOOP
     IF c.notified_at IS NULL OR c.at - c.notified_at >= 86400000 OR c.at - c.notified_at < -86400000 THEN
-      any_passed := true;
+      passed := true;
       UPDATE thresholds SET notified_at = c.at WHERE account_id = c.account_id;
       INSERT INTO passed_marks (kind, fact) VALUES ('low_balance',
         jsonb_build_object('accountId', c.account_id, 'at', c.at, 'balance', c.balance_nanos, 'below', c.below_nanos));
@@ -732,8 +596,7 @@ BEGIN
     UNION ALL
     SELECT 1, NULL, s.account_id, NULL, s.day, s.spent_day, s.spent_month, s.mark_day, s.mark_month, a.daily, a.monthly
       FROM account_state s JOIN accounts a ON a.id = s.account_id
-      WHERE s.account_id = ANY (accs) AND s.summed AND (s.spent_day >= s.mark_day OR s.spent_month >= s.mark_month)
-        AND cardinality(paid_key) > 0
+      WHERE s.account_id = ANY (paid_acc) AND s.summed AND (s.spent_day >= s.mark_day OR s.spent_month >= s.mark_month)
     UNION ALL
     SELECT 2, d.key_id, k.account_id, d.end_user, d.day, d.spent_nanos, 0, d.mark, 9223372036854775807, k.user_daily, NULL
       FROM end_user_days d JOIN keys k ON k.id = d.key_id JOIN key_state t ON t.key_id = d.key_id AND t.day = d.day
@@ -749,10 +612,10 @@ BEGIN
       ELSIF c.kind = 1 THEN UPDATE account_state SET mark_day = m.next WHERE account_id = c.account_id;
       ELSE UPDATE end_user_days SET mark = m.next WHERE key_id = c.key_id AND day = c.day AND end_user = c.end_user; END IF;
       IF m.percent IS NOT NULL THEN
-        any_passed := true;
+        passed := true;
         INSERT INTO passed_marks (kind, fact) VALUES ((ARRAY['key', 'account', 'end_user'])[c.kind + 1], jsonb_build_object('accountId', c.account_id, 'keyId', c.key_id,
           'endUser', c.end_user, 'limit', CASE WHEN c.kind = 2 THEN 'end_user_daily_usd' ELSE 'daily_spend_limit_usd' END, 'ceiling', c.daily, 'spent', c.spent_day,
-          'percent', m.percent, 'ends', c.day + 1, 'at', (SELECT max(x) FROM unnest(p_at) x)));
+          'percent', m.percent, 'ends', c.day + 1, 'at', at_));
       END IF;
     END IF;
     IF c.kind < 2 AND c.spent_month >= c.mark_month THEN
@@ -760,13 +623,128 @@ BEGIN
       IF c.kind = 0 THEN UPDATE key_state SET mark_month = m.next WHERE key_id = c.key_id;
       ELSE UPDATE account_state SET mark_month = m.next WHERE account_id = c.account_id; END IF;
       IF m.percent IS NOT NULL THEN
-        any_passed := true;
+        passed := true;
         INSERT INTO passed_marks (kind, fact) VALUES ((ARRAY['key', 'account'])[c.kind + 1], jsonb_build_object('accountId', c.account_id, 'keyId', c.key_id,
           'limit', 'monthly_spend_limit_usd', 'ceiling', c.monthly, 'spent', c.spent_month, 'percent', m.percent, 'ends', next_month(c.day),
-          'at', (SELECT max(x) FROM unnest(p_at) x)));
+          'at', at_));
       END IF;
     END IF;
   END LOOP;
+END $$;
+
+-- Resolves those admissions of a batch that are open, and answers which: hold, ledger, balance, sums, line of the log, kept answer and
+-- marks move together. An amount that is null charges nothing. `passed`: a mark was passed, whose words are to be written.
+CREATE OR REPLACE FUNCTION settle(p_gen text[], p_at bigint[], p_amount bigint[], p_rate text[], p_version text[], p_answer bigint[],
+  l_request_id text[], l_account_id text[], l_key_id text[], l_admitted boolean[], l_model text[], l_provider text[], l_end_user text[], l_stream boolean[],
+  l_status bigint[], l_code text[], l_ended_by text[], l_finish_reason text[], l_started_at bigint[], l_admitted_at bigint[], l_first_event_ms bigint[],
+  l_total_ms bigint[], l_input bigint[], l_cache_read bigint[], l_cache_write bigint[], l_image_input bigint[], l_output bigint[], l_reasoning bigint[],
+  l_image_output bigint[], l_input_images bigint[], l_output_images bigint[], l_search_units bigint[], l_usage_source text[], l_cost bigint[],
+  l_cost_rub bigint[], l_failed text[], l_operator_cost bigint[], l_stated bigint[], l_resolution text[], l_quality text[], l_refusal text[], l_hold bigint[],
+  l_bound bigint[], l_cache_write_1h bigint[], l_calls text[], l_modifiers text[], l_surface text[], l_session text[], l_cut text[], l_credential text[], l_node text[])
+RETURNS TABLE (gen text, passed boolean)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+  has_ended boolean; may_pass boolean := false; any_passed boolean := false; c record;
+  done_gen text[]; paid_key text[]; paid_user text[]; paid_acc text[]; paid_at bigint[];
+BEGIN
+  SELECT l.has_ended INTO has_ended FROM lock_accounts_of(p_gen) l;
+  -- A line that says that it was ended makes way for what became of it.
+  IF has_ended THEN
+    DELETE FROM activity a USING holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL AND a.generation_id = h.generation_id;
+  END IF;
+  FOR c IN
+    WITH gone AS (DELETE FROM holds h WHERE h.generation_id = ANY (p_gen) RETURNING h.*),
+    done AS MATERIALIZED (
+      SELECT g.generation_id AS gen, g.account_id AS payer, (SELECT k.account_id FROM keys k WHERE k.id = g.key_id) AS now_of, g.key_id AS of_key, g.amount_nanos AS held, g.admitted_at AS since, g.day,
+        g.counted_as, g.ended_at IS NOT NULL AS late, g.pos, g.tokens, greatest(g.amount_nanos, l.hold_nanos) AS granted,
+        l.input_tokens + l.cache_read_tokens + l.cache_write_tokens + l.cache_write_1h_tokens + l.image_input_tokens + l.output_tokens + l.image_output_tokens AS used, l.*
+      FROM gone g JOIN unnest(p_gen, p_at, p_amount, p_rate, p_version, p_answer, l_request_id, l_key_id, l_admitted, l_model, l_provider, l_end_user, l_stream,
+          l_status, l_code, l_ended_by, l_finish_reason, l_started_at, l_first_event_ms, l_total_ms, l_input, l_cache_read, l_cache_write, l_image_input,
+          l_output, l_reasoning, l_image_output, l_input_images, l_output_images, l_search_units, l_usage_source, l_cost, l_cost_rub, l_failed, l_operator_cost,
+          l_stated, l_resolution, l_quality, l_refusal, l_hold, l_bound, l_cache_write_1h, l_calls, l_modifiers, l_surface, l_session, l_cut, l_credential, l_node)
+        AS l(generation_id, at, amount, rate, version, answer, request_id, key_id, admitted, model, provider, end_user, stream,
+          status, code, ended_by, finish_reason, started_at, first_event_ms, total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens,
+          output_tokens, reasoning_tokens, image_output_tokens, input_images, output_images, search_units, usage_source, cost_nanos, cost_rub_micros,
+          failed_attempts, operator_cost_nanos, stated_cost_nanos, image_resolution, image_quality, refusal, hold_nanos, lowered_bound, cache_write_1h_tokens,
+          server_calls, modifiers, surface, session, cut_tools, credential, node)
+        ON l.generation_id = g.generation_id),
+    charged AS (
+      INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version, day, end_user)
+      SELECT 'led_' || substr(d.gen, 5), d.payer, 'charge', -d.amount, d.at, d.of_key, d.gen, d.rate, d.version, d.day, d.counted_as
+      FROM done d WHERE d.amount IS NOT NULL),
+    days AS (
+      INSERT INTO key_days AS kd SELECT d.of_key, d.day, sum(coalesce(d.amount, 0)), count(*) FILTER (WHERE NOT d.late) FROM done d GROUP BY 1, 2
+      ON CONFLICT (key_id, day) DO UPDATE SET spent_nanos = kd.spent_nanos + excluded.spent_nanos, requests = kd.requests + excluded.requests),
+    users AS (
+      INSERT INTO end_user_days AS ud SELECT d.of_key, d.day, d.counted_as, sum(coalesce(d.amount, 0)), count(*) FILTER (WHERE NOT d.late) FROM done d
+        WHERE d.counted_as IS NOT NULL GROUP BY 1, 2, 3
+      ON CONFLICT (key_id, day, end_user) DO UPDATE SET spent_nanos = ud.spent_nanos + excluded.spent_nanos, requests = ud.requests + excluded.requests
+      RETURNING ud.spent_nanos >= ud.mark AS may_pass),
+    of_keys AS (
+      UPDATE key_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, held_day = t.held_day - g.held_day,
+          spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month, spent_month = t.spent_month + g.spent_month,
+          tokens_spent = t.tokens_spent + g.tokens_spent, tokens_held = t.tokens_held - g.tokens_held, tokens_nth = t.tokens_nth + g.tokens_nth
+      FROM (SELECT d.of_key, count(*) FILTER (WHERE NOT d.late) AS n, sum(d.held)::bigint AS held,
+              coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
+              coalesce(sum(d.held) FILTER (WHERE same_month(d.day, s.day)), 0)::bigint AS held_month,
+              coalesce(sum(d.amount) FILTER (WHERE same_month(d.day, s.day)), 0)::bigint AS spent_month,
+              coalesce(sum(d.used) FILTER (WHERE d.pos > s.tokens_from), 0)::bigint AS tokens_spent,
+              coalesce(sum(d.tokens) FILTER (WHERE d.pos > s.tokens_from AND NOT d.late), 0)::bigint AS tokens_held,
+              CASE WHEN bool_or(d.pos IS NULL) THEN 0 ELSE 1 END AS tokens_nth
+            FROM done d JOIN key_state s ON s.key_id = d.of_key GROUP BY 1) g
+      WHERE t.key_id = g.of_key RETURNING t.spent_day >= t.mark_day OR t.spent_month >= t.mark_month AS may_pass),
+    -- One that was moved in the meantime is paid where it was admitted, and counts there.
+    of_accounts AS (
+      UPDATE account_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, balance_nanos = t.balance_nanos - g.amount,
+          held_day = t.held_day - g.held_day, spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month,
+          spent_month = t.spent_month + g.spent_month,
+          tokens_spent = t.tokens_spent + g.tokens_spent, tokens_held = t.tokens_held - g.tokens_held, tokens_nth = t.tokens_nth + g.tokens_nth
+      FROM (SELECT d.payer, count(*) FILTER (WHERE NOT d.late) AS n, coalesce(sum(d.held), 0)::bigint AS held, coalesce(sum(d.amount), 0)::bigint AS amount,
+              coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
+              coalesce(sum(d.held) FILTER (WHERE same_month(d.day, s.day)), 0)::bigint AS held_month,
+              coalesce(sum(d.amount) FILTER (WHERE same_month(d.day, s.day)), 0)::bigint AS spent_month,
+              coalesce(sum(d.used) FILTER (WHERE d.pos > s.tokens_from), 0)::bigint AS tokens_spent,
+              coalesce(sum(d.tokens) FILTER (WHERE d.pos > s.tokens_from AND NOT d.late), 0)::bigint AS tokens_held,
+              CASE WHEN bool_or(d.pos IS NULL) THEN 0 ELSE 1 END AS tokens_nth
+            FROM done d JOIN account_state s ON s.account_id = d.payer GROUP BY 1) g
+      WHERE t.account_id = g.payer
+      RETURNING t.summed AND (t.spent_day >= t.mark_day OR t.spent_month >= t.mark_month)
+        OR t.balance_nanos < (SELECT h.below_nanos FROM thresholds h WHERE h.account_id = t.account_id) AS may_pass),
+    logged AS (
+      INSERT INTO activity (generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream, status, code, ended_by, finish_reason,
+        started_at, admitted_at, first_event_ms, total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens,
+        reasoning_tokens, image_output_tokens, input_images, output_images, search_units, usage_source, cost_nanos, cost_rub_micros, failed_attempts,
+        operator_cost_nanos, stated_cost_nanos, image_resolution, image_quality, refusal, hold_nanos, lowered_bound, cache_write_1h_tokens, server_calls,
+        modifiers, surface, session, cut_tools, credential, node)
+      SELECT d.gen, d.request_id, d.payer, d.key_id, d.admitted, d.model, d.provider, d.end_user, d.stream, d.status, d.code, d.ended_by, d.finish_reason,
+        d.started_at, d.since, d.first_event_ms, d.total_ms, d.input_tokens, d.cache_read_tokens, d.cache_write_tokens, d.image_input_tokens, d.output_tokens,
+        d.reasoning_tokens, d.image_output_tokens, d.input_images, d.output_images, d.search_units, d.usage_source, d.cost_nanos, d.cost_rub_micros, d.failed_attempts,
+        d.operator_cost_nanos, d.stated_cost_nanos, d.image_resolution, d.image_quality, d.refusal, d.hold_nanos, d.lowered_bound, d.cache_write_1h_tokens, d.server_calls,
+        d.modifiers, d.surface, d.session, d.cut_tools, d.credential, d.node
+      FROM done d ON CONFLICT DO NOTHING)
+    SELECT d.gen, d.payer, d.now_of, d.of_key, d.day, d.late, d.counted_as, d.granted, d.amount, d.at, d.answer, d.provider, d.model,
+      (SELECT bool_or(a.may_pass) FROM (SELECT may_pass FROM of_keys UNION ALL SELECT may_pass FROM of_accounts UNION ALL SELECT may_pass FROM users) a) AS may_pass
+    FROM done d
+  LOOP
+    done_gen := done_gen || c.gen;
+    IF c.payer <> c.now_of THEN PERFORM stay(c.payer, c.now_of, c.day, coalesce(c.amount, 0), CASE WHEN c.late THEN 0 ELSE 1 END); END IF;
+    IF c.answer IS NOT NULL THEN
+      -- None is found any more that was found before by its name.
+      UPDATE answers o SET whole = false FROM answers w WHERE w.id = c.answer AND o.key_id = w.key_id AND o.idempotency_key = w.idempotency_key AND o.whole;
+      UPDATE answers SET whole = true WHERE id = c.answer;
+    END IF;
+    IF c.may_pass AND c.amount > 0 THEN
+      may_pass := true; paid_key := paid_key || c.of_key; paid_user := array_append(paid_user, c.counted_as); paid_acc := paid_acc || c.payer; paid_at := paid_at || c.at;
+    END IF;
+    IF c.amount > c.granted THEN
+      any_passed := true;
+      INSERT INTO passed_marks (kind, fact) VALUES ('beyond_hold', jsonb_build_object('accountId', c.payer, 'keyId', c.of_key, 'generationId', c.gen,
+        'provider', c.provider, 'model', c.model, 'held', c.granted, 'charged', c.amount, 'at', c.at));
+    END IF;
+  END LOOP;
+  -- Nearly never.
+  IF may_pass THEN any_passed := note_passed(paid_key, paid_user, paid_acc, paid_at, (SELECT max(x) FROM unnest(p_at) x)) OR any_passed; END IF;
   RETURN QUERY SELECT g, any_passed FROM unnest(done_gen) AS g;
 END $$;
 
@@ -775,10 +753,9 @@ END $$;
 -- is charged late, for a day. 'void' is for good.
 CREATE OR REPLACE FUNCTION end_holds(p_gen text[], p_at bigint, how text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
-DECLARE accs text[]; gens text[];
 BEGIN
   IF cardinality(p_gen) = 0 THEN RETURN; END IF;
-  accs := lock_accounts_of(p_gen);
+  PERFORM lock_accounts_of(p_gen);
   PERFORM stay(h.account_id, k.account_id, h.day, 0, 1) FROM holds h JOIN keys k ON k.id = h.key_id
     WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NULL AND h.account_id <> k.account_id;
   WITH ended AS (

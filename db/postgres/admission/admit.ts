@@ -38,7 +38,7 @@ interface VerdictRow extends WindowColumns {
     | 'kept'
     | null
   readonly lim: string
-  readonly of_account: boolean
+  readonly of_account: boolean | null
   readonly limit_value: number
   readonly used: number
   readonly resets_at: Instant | null

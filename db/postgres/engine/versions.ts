@@ -5,8 +5,17 @@ import nodes from '../migrations/0003_nodes.sql' with { type: 'text' }
 import versions from '../migrations/0004_versions.sql' with { type: 'text' }
 import days from '../migrations/0005_days.sql' with { type: 'text' }
 import tokens from '../migrations/0006_tokens.sql' with { type: 'text' }
+import rows from '../migrations/0007_rows.sql' with { type: 'text' }
 
-export const MIGRATIONS: readonly string[] = [initial, movedDays, nodes, versions, days, tokens]
+export const MIGRATIONS: readonly string[] = [
+  initial,
+  movedDays,
+  nodes,
+  versions,
+  days,
+  tokens,
+  rows,
+]
 
 /** Of the schema that this binary works with. */
 export const NEWEST_VERSION = MIGRATIONS.length
