@@ -1,7 +1,7 @@
 // What many share in one database: what is wrong with one of them, or stands still, is no harm to the others.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Database, Sql } from '#db/postgres/engine/database.ts'
-import { MIGRATIONS } from '#db/postgres/engine/versions.ts'
+import { FUNCTIONS, MIGRATIONS } from '#db/postgres/engine/versions.ts'
 import { DAY_MS, type Day, later, systemClock } from '#domain/clock.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
@@ -9,7 +9,8 @@ import { until } from '#test/support/appliance.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { claimAt, issue, openNode, openTables, settle } from '#test/support/nodes.ts'
 import { aKey, anAccount, anAct, aThreshold, aTopUp, usd } from '#test/support/nouns.ts'
-import { POSTGRES_BIN } from '#test/support/postgres.ts'
+import { connect, POSTGRES_BIN } from '#test/support/postgres.ts'
+import { FULL } from '#test/support/tier.ts'
 
 interface Standing {
   /** Lets it go on. */
@@ -146,6 +147,51 @@ if (POSTGRES_BIN === null) {
       // None of those that were given up is open.
       expect((await store.health({ checkIntegrity: false })).openHolds).toBe(1)
     })
+
+    test('what a role may not settle waits until it may, and its place is free then', async () => {
+      const address = await cluster.create()
+      await cluster.run(
+        address,
+        `CREATE ROLE lacking LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO lacking; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO lacking;
+         GRANT USAGE ON SCHEMA ${FUNCTIONS} TO lacking`,
+      )
+      const store = await openNode({ ...address, username: 'lacking' }, 'a')
+      const key = await issue(store, { concurrency: 1 })
+      const claim = claimAt(store, key)
+      await store.admissions.admit(claim)
+      await cluster.run(address, 'REVOKE INSERT ON ledger FROM lacking')
+      const settled = settle(store, claim, '0.01')
+      const refused = `SELECT 1 FROM pg_stat_activity WHERE usename = 'lacking' AND state = 'idle' AND query LIKE '%FROM settle(%'`
+      await until(async () => (await cluster.run(address, refused)).length > 0, 'it was refused')
+      expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: false })
+      await cluster.run(address, 'GRANT INSERT ON ledger TO lacking')
+      expect(await settled).toBe(true)
+      expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: true })
+    })
+
+    test.runIf(FULL)(
+      'who asks behind those that a lock has kept waiting does not wait as long again',
+      async () => {
+        const { address, store, key } = await start()
+        const holder = await connect(address)
+        onTestFinished(() => holder.close({ timeout: 0 }))
+        await holder.unsafe('BEGIN; SELECT 1 FROM account_state FOR UPDATE').simple()
+        const ask = async () => {
+          const sinceMs = performance.now()
+          const asked = store.admissions.admit(claimAt(store, key))
+          await expect(asked).rejects.toMatchObject({ code: 'store_unavailable' })
+          return performance.now() - sinceMs
+        }
+        const first = ask()
+        await until(() => isWaiting(openTables(address)), 'the claim waits')
+        const [firstMs, secondMs] = await Promise.all([first, ask()])
+        expect(firstMs).toBeGreaterThan(6_000)
+        expect(secondMs).toBeLessThan(firstMs + 4_000)
+        await holder.unsafe('ROLLBACK')
+        expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: true })
+      },
+      60_000,
+    )
 
     test('a settlement does not wait until its notice has its words', async () => {
       const { address, store, key } = await start()

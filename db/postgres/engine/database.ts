@@ -80,8 +80,9 @@ export function openDatabase(
   const on = async <T>(
     use: (clients: Clients) => PromiseLike<T>,
     patienceMs: number = PATIENCE_MS,
+    sinceMs: number = performance.now(),
   ): Promise<T> => {
-    const untilMs = performance.now() + patienceMs
+    const untilMs = sinceMs + patienceMs
     for (;;) {
       const clients = await connections.open(patienceMs)
       try {
@@ -95,9 +96,10 @@ export function openDatabase(
     }
   }
   const onLane = (lane: Lane, patienceMs?: number): Sql =>
-    statementsOf((sql, bindings) =>
-      on((clients) => deadlined(ask(clients[lane], sql, bindings), CALL_MS, lost), patienceMs),
-    )
+    sharingPatience((sql, bindings, sinceMs) => {
+      const call = (clients: Clients) => deadlined(ask(clients[lane], sql, bindings), CALL_MS, lost)
+      return on(call, patienceMs, sinceMs)
+    })
   const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T> =>
     repeated(() => on(({ pool }) => inTransaction(pool, mode, act, patienceMs), patienceMs))
   const track = <T>(promise: Promise<T>): Promise<T> => {
@@ -153,6 +155,25 @@ export function openDatabase(
     track,
     close: connections.close,
   }
+}
+
+/** What waited behind a call that others were in the way of gets one more try, and not the same patience again. */
+function sharingPatience(
+  call: (sql: string, bindings: Bindings, sinceMs: number) => Promise<Rows>,
+): Sql {
+  let busySinceMs = Number.NEGATIVE_INFINITY
+  return statementsOf(async (sql, bindings) => {
+    const nowMs = performance.now()
+    const sinceMs = nowMs - busySinceMs < 2 * PATIENCE_MS ? busySinceMs : nowMs
+    try {
+      const rows = await call(sql, bindings, sinceMs)
+      busySinceMs = Number.NEGATIVE_INFINITY
+      return rows
+    } catch (error) {
+      if (isBusy(error)) busySinceMs = sinceMs
+      throw error
+    }
+  })
 }
 
 /** Where its commit waits for a standby it is given up, but for who waits as long as it takes: done again, it would wait beside itself. */
