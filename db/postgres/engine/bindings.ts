@@ -76,8 +76,11 @@ const toArray = (values: readonly Value[]): string => `{${values.map(toElement).
 function toElement(value: Value): string {
   if (value === null || value === undefined) return 'NULL'
   if (typeof value !== 'string') return String(value)
-  return `"${toText(value).replace(/[\\"]/g, '\\$&')}"`
+  return ESCAPED.test(value) ? `"${toText(value).replace(/[\\"]/g, '\\$&')}"` : `"${value}"`
 }
+
+/** Nearly no text of an array has one. */
+const ESCAPED = /[\\"\0]/
 
 /** Every integer that the engine keeps is within 53 bits; what may be larger is selected as text. */
 export const fromValue = (value: unknown): unknown =>
