@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { noGateway, readLines } from '../gateway/operator-lines.ts'
 import { clean, toJson } from '../terminal/clean.ts'
-import { paint, print } from '../terminal/output.ts'
+import { paint, print, printNote } from '../terminal/output.ts'
 import { isReaderGone } from '../terminal/streams.ts'
 import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 
@@ -21,22 +21,36 @@ export const mount: Mount = (activity) =>
       const sent = Object.entries(readFilterFlags(context, flags)).flatMap(([name, value]) =>
         value === null ? [] : [[name, String(value)] as [string, string]],
       )
-      const none = noGateway(
-        context,
-        'gatewayctl serve        past requests: gatewayctl activity list',
-      )
-      for await (const record of readLines(context, `/tail?${new URLSearchParams(sent)}`, none)) {
+      for await (const record of readTurns(context, `/tail?${new URLSearchParams(sent)}`)) {
         if (record !== null) print(toLine(context, record as TailRecord))
         if (isReaderGone()) return
       }
-      throw new CommandError(
-        'not_running',
-        EXIT.notRunning,
-        'the gateway has stopped',
-        'gatewayctl status',
-      )
     }),
   )
+
+/** What gateways tell, each from where the one before has ended. @throws CommandError 4 where there is none */
+async function* readTurns(context: Context, path: string): AsyncGenerator<unknown, never> {
+  const hint = 'gatewayctl serve        past requests: gatewayctl activity list'
+  yield* readLines(context, path, noGateway(context, hint))
+  for (;;) {
+    let isNew = true
+    for await (const line of readLines(context, path, stopped)) {
+      if (isNew) printNote(context, `! ${TURN}`)
+      isNew = false
+      yield line
+    }
+  }
+}
+
+const TURN =
+  'another gateway tells from here on: what has ended in between is in gatewayctl activity list'
+
+const stopped = new CommandError(
+  'not_running',
+  EXIT.notRunning,
+  'the gateway has stopped',
+  'gatewayctl status',
+)
 
 const toLine = (context: Context, record: TailRecord): string =>
   context.json

@@ -103,6 +103,30 @@ async function booksAreEqual(answered: readonly string[]): Promise<void> {
   expect(await gateway.verb('audit', {})).toMatchObject({ clean: true, open_holds: 0 })
 }
 
+/** `activity tail`, and whether it hears of a request that ends now. */
+function startTail() {
+  const child = Bun.spawn([cli.binary, 'activity', 'tail'], {
+    cwd: cli.home,
+    env: cli.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let heard = ''
+  const hear = async (): Promise<void> => {
+    const decoder = new TextDecoder()
+    for await (const piece of child.stdout) heard += decoder.decode(piece, { stream: true })
+  }
+  void hear()
+  const key = issue(`tail-${child.pid}`)
+  return {
+    child,
+    async hears() {
+      const { id } = (await (await ask(await key)).json()) as { readonly id: string }
+      await Bun.sleep(300)
+      return heard.includes(id)
+    },
+  }
+}
+
 const isReset = (cause: unknown): boolean => systemCodeOf(cause) === 'ECONNRESET'
 
 const childrenOf = (pid: number): readonly string[] =>
@@ -155,10 +179,15 @@ describe('a gateway that takes over', () => {
       await issue('single', { concurrency_limit: 1 }),
       await issue('hurried', { rpm_limit: 3 }),
     ]
+    const tail = startTail()
+    await until(tail.hears, 'the tail tells')
     const held = await stream(single, 10_000, 20)
     for (let sent = 0; sent < 2; sent++) expect((await ask(hurried)).status).toBe(200)
     gateway = await takeOver()
+    await until(tail.hears, 'it tells what ends at the new one')
     gateway = await takeOver()
+    tail.child.kill('SIGINT')
+    expect(await new Response(tail.child.stderr).text()).toContain('another gateway tells')
     expect((await ask(single)).status).toBe(429)
     expect((await ask(hurried)).status).toBe(200)
     expect((await ask(hurried)).status).toBe(429)
