@@ -1,7 +1,7 @@
 /** Verbs for the people of an account: list, add, invite, accept or decline that, change the role, remove. */
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { later, renderInstant } from '#domain/clock.ts'
+import { type Instant, later, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
@@ -24,6 +24,7 @@ import type { OperatorDeps } from './deps.ts'
 import { findAccount, findOpenAccount } from './find-account.ts'
 import { invitationMail } from './invitation-mail.ts'
 import { findPerson } from './people.ts'
+import { tooOften } from './too-often.ts'
 import { mutation, verb } from './verb.ts'
 
 export interface MemberRecord {
@@ -211,18 +212,10 @@ export const inviteMember = mutation(
   },
 )
 
-function tooMany({ of, nextAt }: InvitationRefusal, at: number): GatewayError {
-  const most = MAX_INVITATIONS[of]
+function tooMany({ of, nextAt }: InvitationRefusal, at: Instant): GatewayError {
   const whose = of === 'address' ? 'to one address' : 'of one account'
-  const again = renderInstant(nextAt)
-  return new GatewayError(
-    'rate_limit_exceeded',
-    `at most ${most} invitations are sent ${whose} within a day: the next can be sent at ${again}`,
-    {
-      metadata: { limit: `invitations_of_${of}`, limit_value: most, resets_at: again },
-      retryAfterSeconds: Math.max(1, Math.ceil((nextAt - at) / 1000)),
-    },
-  )
+  const limit = `invitations_of_${of}`
+  return tooOften(`invitations are sent ${whose}`, { limit, most: MAX_INVITATIONS[of], nextAt }, at)
 }
 
 const namedMember = { account: accountName, person: z.string().check(z.minLength(1)) }

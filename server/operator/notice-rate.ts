@@ -1,13 +1,13 @@
 /** How many low-balance notices the people of an account may cause: they are mails to an address that nobody has confirmed. */
 import type { Account } from '#domain/account.ts'
-import { DAY_MS, later, renderInstant } from '#domain/clock.ts'
-import { GatewayError } from '#domain/errors.ts'
+import { DAY_MS, later } from '#domain/clock.ts'
 import { isPersonName } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
+import { tooOften } from './too-often.ts'
 
 const SAID = {
-  'thresholds.set': ['threshold_changes', 'the threshold of one account is changed at most'],
-  'thresholds.test': ['test_notices', 'test notices of one account are sent at most'],
+  'thresholds.set': ['threshold_changes', 'people change the threshold of one account'],
+  'thresholds.test': ['test_notices', 'people send test notices of one account'],
 } as const
 
 /** Of each within a day. A notice is due only where the threshold was changed since the last, and once a day as long as the account is low. */
@@ -32,14 +32,6 @@ export async function requireNoticesLeft(
   )
   const oldest = counted[MOST - 1]
   if (oldest === undefined) return
-  const nextAt = later(oldest.at, DAY_MS)
-  const [limit, words] = SAID[verb]
-  throw new GatewayError(
-    'rate_limit_exceeded',
-    `${words} ${MOST} times within a day by its people: the next time is at ${renderInstant(nextAt)}`,
-    {
-      metadata: { limit, limit_value: MOST, resets_at: renderInstant(nextAt) },
-      retryAfterSeconds: Math.max(1, Math.ceil((nextAt - at) / 1000)),
-    },
-  )
+  const [limit, what] = SAID[verb]
+  throw tooOften(what, { limit, most: MOST, nextAt: later(oldest.at, DAY_MS) }, at)
 }
