@@ -9,6 +9,7 @@ import { readSharedStore } from '../settings/shared-store.ts'
 import { readSigninSettings } from '../settings/signin-settings.ts'
 import { readTelemetrySettings } from '../settings/telemetry-settings.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteMissing } from './path.ts'
 
 /** What `--json` prints of a file that is good. */
 export interface ConfigCheckRecord {
@@ -23,8 +24,10 @@ export const mount: Mount = (config) =>
     .argument('[file]', 'default: the file in use')
     .action(
       action(async (context, stated: string | undefined) => {
-        const path = stated ?? context.configFile.path
-        const alone: Context = { ...context, env: {}, configFile: { path, isNamed: true } }
+        const configFile =
+          stated === undefined ? context.configFile : { path: stated, isNamed: true }
+        const { path } = configFile
+        const alone: Context = { ...context, env: {}, configFile }
         const settings = Object.keys(readConfigFile(alone))
         const { port } = readServeSettings(alone, {})
         readSigninSettings(alone, {}, port)
@@ -35,7 +38,8 @@ export const mount: Mount = (config) =>
         const record: ConfigCheckRecord = { file: path, settings }
         if (context.json) return printJson(record)
         if (context.quiet) return
-        print(settings.join('\n'))
+        for (const name of settings) print(name)
         printNote(context, `${paint(context, 'green', '✓')} ${path}: ${settings.length} settings`)
+        noteMissing(alone)
       }),
     )

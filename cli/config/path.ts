@@ -1,6 +1,7 @@
 /** `gatewayctl config path`: prints the path of the configuration file in use. */
 import { existsSync } from 'node:fs'
 import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
 import { print, printJson, printNote } from '../terminal/output.ts'
 
 /** What `--json` prints. */
@@ -19,6 +20,12 @@ export const mount: Mount = (config) =>
         const record: ConfigPathRecord = { path, exists: existsSync(path) }
         if (context.json) return printJson(record)
         print(path)
-        if (!record.exists) printNote(context, '! this file does not exist: the defaults apply')
+        noteMissing(context)
       }),
     )
+
+/** Of the file in use. */
+export function noteMissing(context: Context): void {
+  if (!existsSync(context.configFile.path))
+    printNote(context, '! this file does not exist: the defaults apply')
+}

@@ -148,6 +148,8 @@ test('check reads a file as serve would, the environment aside', () => {
   expect(wrong('listen = 4140')).toContain('listen must be a text in quotes')
   expect(wrong('[smtp]\nurl = "smtp://mail.example"')).toContain('no sender address')
   expect(cli.run(['config', 'check', 'missing.toml']).code).toBe(1)
+  const none = cli.run(['config', 'check'], { env: { XDG_CONFIG_HOME: join(cli.home, 'none') } })
+  expect([none.code, none.err]).toEqual([0, expect.stringContaining('the defaults apply')])
 })
 
 test('path prints the path alone', () => {
