@@ -82,8 +82,9 @@ export function withExitCode(thrown: unknown, exitCode: ExitCode): unknown {
 
 function codeOf({ code, status, details }: GatewayError): ExitCode {
   if (code === 'store_unavailable') {
-    // No server is missing where the disk is full.
-    return isOfOtherSchema(details) || details.trouble === 'full' ? EXIT.failed : EXIT.notRunning
+    // No server is missing where the disk is full, or where it refuses this one.
+    const isRefused = isOfOtherSchema(details) || details.permanent === true
+    return isRefused || details.trouble === 'full' ? EXIT.failed : EXIT.notRunning
   }
   if (code === 'route_not_found') return EXIT.failed
   if (status === 400) return EXIT.usage

@@ -18,7 +18,7 @@ export async function requireSameKey(sql: Sql, vault: Vault): Promise<void> {
     throw new GatewayError(
       'store_unavailable',
       'this is not the master key by which the secrets of this database were sealed',
-      { hint: 'GATEWAY_MASTER_KEY_FILE: the same file at every node', cause },
+      { permanent: true, hint: 'GATEWAY_MASTER_KEY_FILE: the same file at every node', cause },
     )
   }
 }

@@ -150,6 +150,7 @@ if (POSTGRES_BIN === null) {
       const listed = desk.json<readonly NodeRecord[]>(['nodes', 'list'])
       expect(Object.keys(listed[0] ?? {})).toEqual(Object.keys(seen.nodes[0] ?? {}))
       expect(desk.run(['status']).out).toMatch(/^nodes +a ● 1 in flight {3}b ● 0 in flight$/m)
+      expect(desk.run(['doctor']).out).toMatch(/, serving at other machines: 2$/m)
 
       const snapshot = cliB.json<SnapshotRecord>(['dashboard'])
       expect(snapshot.in_flight).toMatchObject({ count: 1, requests: [{ id, node: 'a' }] })

@@ -166,7 +166,7 @@ if (POSTGRES_BIN === null) {
       const twin = openNode('a')
       const { code, err } = twin.run(['serve', '--listen', '127.0.0.1:0', '--auth-listen', 'off'])
       expect([code, err]).toEqual([
-        4,
+        1,
         expect.stringContaining('another process serves as the node "a"'),
       ])
     })
@@ -175,7 +175,7 @@ if (POSTGRES_BIN === null) {
       const stranger = openNode('stranger')
       const env = { GATEWAY_MASTER_KEY: masterKey(8) }
       const { code, err } = stranger.run(['serve', '--auth-listen', 'off'], { env })
-      expect([code, err]).toEqual([4, expect.stringContaining('not the master key')])
+      expect([code, err]).toEqual([1, expect.stringContaining('not the master key')])
     })
 
     // The smaller tier asks it of the store alone (test/db/postgres-nodes.test.ts).
@@ -216,6 +216,8 @@ if (POSTGRES_BIN === null) {
         expect.stringContaining(`schema 0 → ${NEWEST_VERSION}`),
       ])
       expect([again?.code, again?.out]).toEqual([0, expect.stringContaining('already')])
+      const other = owner.run(['store', 'migrate'], of('gateway'))
+      expect([other.code, other.out]).toEqual([0, expect.stringContaining('already')])
       expect(owner.run(['init'], of('gateway')).code).toBe(0)
       expect(owner.run(['balance', 'top-up', '5'], of('gateway')).code).toBe(0)
       const asGateway = { ...address, username: 'gateway' }
@@ -223,6 +225,15 @@ if (POSTGRES_BIN === null) {
         'permission denied',
       )
       await expect(cluster.run(address, 'DELETE FROM ledger')).rejects.toThrow('append-only')
+      await cluster.run(
+        address,
+        `ALTER DATABASE ${address.database} SET default_transaction_read_only = on`,
+      )
+      const refused = owner.run(['keys', 'create', 'web'], of('gateway'))
+      expect([refused.code, refused.err]).toEqual([4, expect.stringContaining('it is read-only')])
+      expect(owner.run(['doctor'], of('gateway')).out).toContain(
+        'next: default_transaction_read_only is on there',
+      )
     })
 
     test('the password is in no error, no list and no command line', async () => {

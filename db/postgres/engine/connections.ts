@@ -149,9 +149,13 @@ export async function deadlined<T>(
 /** Beyond that a host counts as silent. */
 const ANSWER_MS = 2_500
 
+const KIND = `
+  SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only')::boolean AS "isReadOnly"`
+
 async function requirePrimary(client: SQL): Promise<void> {
-  const asked = Promise.resolve(client.unsafe('SELECT pg_is_in_recovery() AS standby'))
+  const asked = Promise.resolve(client.unsafe(KIND))
   const silent = () => new Error('it does not answer')
-  const [row] = (await deadlined(asked, ANSWER_MS, silent)) as { standby: boolean }[]
-  if (row?.standby !== false) throw new Error('it is a standby')
+  const [row] = (await deadlined(asked, ANSWER_MS, silent)) as Record<string, boolean>[]
+  if (row?.['isStandby'] !== false) throw new Error('it is a standby')
+  if (row['isReadOnly'] !== false) throw new Error('it is read-only')
 }

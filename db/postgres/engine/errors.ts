@@ -131,8 +131,14 @@ export async function untilDone<T>(
   }
 }
 
-/** What hosts say of TLS, and what lifts it. */
+/** What hosts say, and what lifts it: of several, the last that fits. */
 const LIFTED: readonly (readonly [said: RegExp, by: string])[] = [
+  [/^/, 'start it, or name where it is: GATEWAY_STORE'],
+  [/is a standby/, 'name its primary too: GATEWAY_STORE=postgres://user@host1,host2/database'],
+  [
+    /is read-only/,
+    'default_transaction_read_only is on there, for the database or the role: turn it off',
+  ],
   [
     /certificate|self.signed/i,
     'sslmode=verify-full&sslrootcert=FILE with the certificate of the authority that has signed that of the server',
@@ -159,7 +165,7 @@ export function unreachable(why: ReadonlyMap<string, unknown>): GatewayError {
   return new GatewayError(
     'store_unavailable',
     `the gateway cannot reach its database${said.length === 0 ? '' : ` (${said.join('; ')})`}; nothing was taken or charged`,
-    { ...AGAIN, ...(hint && { hint }) },
+    { ...AGAIN, ...(hint !== undefined && { hint }) },
   )
 }
 

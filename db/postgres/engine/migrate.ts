@@ -115,7 +115,7 @@ export async function migrate(address: Address): Promise<Migrated> {
         return await repeated(() => pool.begin(migrateIn))
       } catch (thrown) {
         const error = toStoreError(thrown)
-        if (isDenied(error)) throw denied(address, error)
+        if (isDenied(error)) return await migratedAlready(pool, denied(address, error))
         if (!isBusy(error)) throw error
         if (tries === MOST_TRIES) throw inTheWay(error)
         await Bun.sleep(REST_MS)
@@ -126,11 +126,19 @@ export async function migrate(address: Address): Promise<Migrated> {
   }
 }
 
+/** A role that may migrate nothing finds it done all the same. @throws `refused` where it is not */
+async function migratedAlready(pool: SQL, refused: GatewayError): Promise<Migrated> {
+  const schema = await readSchema(sqlOn(pool))
+  if (schema.version !== NEWEST_VERSION || !isServed(schema)) throw refused
+  return { from: NEWEST_VERSION, to: NEWEST_VERSION }
+}
+
 const denied = ({ username, database }: Address, cause: Error): GatewayError =>
   new GatewayError(
     'store_unavailable',
     `the role "${username}" may not change the schema: ${cause.message}`,
     {
+      permanent: true,
       hint: `migrate as the owner of the tables, who may create schemas: GRANT CREATE ON DATABASE "${database}" TO its role`,
       cause,
     },

@@ -53,6 +53,7 @@ async function requireOnlyOne(database: Database): Promise<void> {
 
 const isTaken = (node: string): GatewayError =>
   new GatewayError('store_unavailable', `another process serves as the node "${node}"`, {
+    permanent: true,
     hint: 'give this one a name of its own: GATEWAY_NODE=NAME; gatewayctl nodes list shows those that are',
   })
 

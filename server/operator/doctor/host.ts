@@ -8,9 +8,15 @@ import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 /** The version, and whether a gateway is running. */
-export async function checkProgram({ version, live }: OperatorDeps): Promise<readonly Finding[]> {
+export async function checkProgram({
+  version,
+  live,
+  watch,
+}: OperatorDeps): Promise<readonly Finding[]> {
   const what = `gatewayctl v${version} ${process.platform}-${process.arch}`
-  return [ok('program', live === null ? `${what}, no gateway running` : `${what}, pid ${live.pid}`)]
+  const alive = (watch?.nodes() ?? []).filter(({ state }) => state === 'alive').length
+  const others = alive === 0 ? 'no gateway running' : `serving at other machines: ${alive}`
+  return [ok('program', `${what}, ${live === null ? others : `pid ${live.pid}`}`)]
 }
 
 /** Plain http is acceptable only on loopback. */
