@@ -281,9 +281,13 @@ export class Crew {
 
   /** It may have been started by the gateway before. */
   private end(pid: number): void {
-    const own = this.own.get(pid)
-    if (own === undefined) process.kill(pid, 'SIGKILL')
-    else own.kill('SIGKILL')
+    try {
+      const own = this.own.get(pid)
+      if (own === undefined) process.kill(pid, 'SIGKILL')
+      else own.kill('SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+    }
   }
 
   private joined(link: Link, owner: Owner, pid: number): Answer {
