@@ -299,7 +299,7 @@ async function serve(
     listen: settings,
     ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
     adminSocket: turn.adminDoor ?? adminSocket,
-    ...(crew && { serve: await serveByCrew(crew, count, telemetry.traces, turn, log.fault) }),
+    ...(crew && { serve: await serveByCrew(crew, count, telemetry, turn, log) }),
     version: VERSION,
     dataDir: isDemo ? null : ownDirectoryOf(context),
     delivery: settings.delivery,

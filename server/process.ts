@@ -104,7 +104,7 @@ function startProcessObserver(
   return startObserver({
     clock,
     version,
-    log: (line) => tell('line', line),
+    log: (line) => tell('lines', `${JSON.stringify(line)}\n`),
     telemetry: { metrics: null, traces },
     logFault: (cause) => tell('fault', cause instanceof Error ? cause : String(cause)),
   })

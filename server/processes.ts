@@ -68,7 +68,8 @@ export interface ProcessVerbs {
 
 /** What a process tells its parent, by name. */
 export interface ParentVerbs {
-  line(line: RequestLine): void
+  /** Of the request log, each with its end of line. */
+  lines(json: string): void
   fault(cause: unknown): void
 }
 
@@ -76,6 +77,8 @@ export interface ProcessesOptions {
   readonly crew: Crew
   readonly count: number
   readonly traces: TraceTarget | null
+  /** Takes what the processes log as they tell it; null where each line is read here. */
+  readonly writeLines: ((json: string) => void) | null
   /** Of the gateway that this one takes over from: what it left, and where it listened. */
   readonly before?: Pick<Legacy, 'owners'> & { readonly url: string | null }
   logFault(cause: unknown): void
@@ -166,7 +169,7 @@ class Processes implements Serving, Host {
     isMoved: boolean,
   ): (method: string, args: readonly unknown[]) => unknown {
     const told: ParentVerbs = {
-      line: (line) => this.options.log?.(line),
+      lines: this.given.writeLines ?? ((json) => this.readLines(json)),
       fault: this.given.logFault,
     }
     const child: Child = { link, begun: this.begin(link, epoch, isMoved), report: NOTHING }
@@ -176,6 +179,12 @@ class Processes implements Serving, Host {
     else this.drainChild?.(child)
     this.came(epoch)
     return (method, args) => Reflect.apply(Reflect.get(told, method), told, args)
+  }
+
+  private readLines(json: string): void {
+    const { log } = this.options
+    if (log === null) return
+    for (const line of json.split('\n')) if (line !== '') log(JSON.parse(line) as RequestLine)
   }
 
   private async begin(link: Link, epoch: EpochId, isMoved: boolean): Promise<void> {

@@ -1,12 +1,14 @@
 /** The request log of a serving process: a line per request on standard output, written in batches. */
 import type { RequestLine, RequestLog } from '#http/request-log.ts'
 import type { Context } from '../context.ts'
-import { clean, toJson } from '../terminal/clean.ts'
+import { clean, escapeControls, toJson } from '../terminal/clean.ts'
 import { logLine } from '../terminal/log-line.ts'
 import { writeError, writeOut } from '../terminal/streams.ts'
 
 export interface ServeLog {
   readonly note: RequestLog
+  /** Takes lines that are JSON already; null where people read them. */
+  readonly writeLines: ((json: string) => void) | null
   /** Reports a failure outside any request, with the id that a page shows a person for it. */
   readonly fault: (cause: unknown, errorId?: string) => void
   readonly flush: () => void
@@ -22,11 +24,13 @@ export function startRequestLog({ clock, isJsonLog }: Context, isPretty: boolean
     if (waiting !== '') writeOut(waiting)
     waiting = ''
   }
+  const write = (text: string): void => {
+    if (waiting === '') setTimeout(flush, BATCH_MS)
+    waiting += text
+  }
   return {
-    note(line) {
-      if (waiting === '') setTimeout(flush, BATCH_MS)
-      waiting += `${isPretty ? pretty(line) : toJson(line, 0)}\n`
-    },
+    note: (line) => write(`${isPretty ? pretty(line) : toJson(line, 0)}\n`),
+    writeLines: isPretty ? null : (json) => write(escapeControls(json)),
     fault(cause, errorId) {
       const fault = stackOf(cause)
       writeError(

@@ -19,6 +19,7 @@ import { DEFAULT_METRICS_LISTEN } from '../settings/telemetry-settings.ts'
 import { printNote } from '../terminal/output.ts'
 import { notListening } from './not-listening.ts'
 import { startCrew } from './processes.ts'
+import type { ServeLog } from './request-log.ts'
 import type { Stopping } from './signals.ts'
 
 /** All null for one that begins by itself. */
@@ -135,13 +136,21 @@ export function sharedPlace(place: Place, isMany: boolean): Place {
 export async function serveByCrew(
   crew: Crew,
   count: number,
-  traces: TelemetryOptions['traces'],
+  { traces, metrics }: TelemetryOptions,
   { legacy, api }: Turn,
-  logFault: (cause: unknown) => void,
+  log: ServeLog,
 ): Promise<Serve> {
   const { serveByProcesses } = await import('#server/processes.ts')
   const owners = legacy?.owners ?? []
-  return serveByProcesses({ crew, count, traces, before: { url: api, owners }, logFault })
+  return serveByProcesses({
+    crew,
+    count,
+    traces,
+    // Metrics count them.
+    writeLines: metrics === null ? log.writeLines : null,
+    before: { url: api, owners },
+    logFault: log.fault,
+  })
 }
 
 /** Tells systemd, then the gateway before, which ends, and its processes, which come. */

@@ -11,7 +11,7 @@ const TERMINAL_CONTROL = /[\u007f-\u009f]/g
 
 /** As `--json` prints it. */
 export const toJson = (record: unknown, spaces = 2): string =>
-  JSON.stringify(record, null, spaces).replace(
-    TERMINAL_CONTROL,
-    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
-  )
+  escapeControls(JSON.stringify(record, null, spaces))
+
+export const escapeControls = (json: string): string =>
+  json.replace(TERMINAL_CONTROL, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)

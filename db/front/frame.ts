@@ -1,6 +1,7 @@
 /**
  * What crosses between two processes: frames of calls and answers. Each is its length in four bytes, then a structured clone, so that
- * whatever a port takes and answers passes as it is. What can be packed (`packed.ts`) is in a text before the clone.
+ * whatever a port takes and answers passes as it is. What can be packed (`packed.ts`) is in a text before the clone, and behind it, after
+ * a line feed, which no JSON has, what is text anyway.
  */
 import { deserialize, serialize } from 'bun:jsc'
 import type { GatewayError } from '#domain/errors.ts'
@@ -26,6 +27,9 @@ type Text = readonly [
   answers: readonly (readonly [id: number, value: Packed, method: string] | Place)[],
 ]
 
+/** A call whose argument is text, and which nobody answers: those of a frame arrive as one. */
+const LINES = 'lines'
+
 const LENGTH_BYTES = 4
 /** Of a length: a text comes first, with a length of its own. */
 const HAS_TEXT = 2 ** 31
@@ -36,11 +40,16 @@ const packingOf = (method: string): Packing | undefined => PACKINGS.get(method)
 export function toBytes([calls, answers, news]: Frame): Buffer {
   const otherCalls: Call[] = []
   const otherAnswers: Answer[] = []
+  let lines = ''
   const text: Text = [
-    calls.map((call) => {
+    calls.flatMap((call) => {
       const [id, method, args] = call
+      if (method === LINES) {
+        lines += args[0]
+        return []
+      }
       const packed = packingOf(method)?.args.pack(args) as readonly Packed[] | undefined
-      return [id, method, packed ?? otherCalls.push(call) - 1]
+      return [[id, method, packed ?? otherCalls.push(call) - 1]]
     }),
     answers.map((answer) => {
       const [id, value, failure, method] = answer
@@ -52,7 +61,7 @@ export function toBytes([calls, answers, news]: Frame): Buffer {
   const isWhole = otherCalls.length === 0 && otherAnswers.length === 0 && news === undefined
   const rest: Frame = [otherCalls, otherAnswers, news]
   return join(
-    isPacked ? JSON.stringify(text) : '',
+    isPacked ? `${JSON.stringify(text)}\n${lines}` : '',
     isPacked && isWhole ? null : serialize(rest, { binaryType: 'nodebuffer' }),
   )
 }
@@ -75,15 +84,20 @@ function join(text: string, clone: Buffer | null): Buffer {
 function fromBytes(bytes: Buffer, hasText: boolean): Frame {
   if (!hasText) return deserialize(bytes) as Frame
   const end = LENGTH_BYTES + bytes.readUInt32LE()
-  const [calls, answers] = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, end)) as Text
+  const text = bytes.toString('utf8', LENGTH_BYTES, end)
+  const lineFeed = text.indexOf('\n')
+  const [packedCalls, answers] = JSON.parse(text.slice(0, lineFeed)) as Text
   const [otherCalls, otherAnswers, news] =
     end === bytes.length ? NOTHING : (deserialize(bytes.subarray(end)) as Frame)
-  return [
-    calls.map(([id, method, args]) =>
+  const calls = packedCalls.map(
+    ([id, method, args]): Call =>
       typeof args === 'number'
         ? (otherCalls[args] as Call)
         : [id, method, packingOf(method)?.args.unpack(args) as readonly unknown[]],
-    ),
+  )
+  if (lineFeed + 1 < text.length) calls.push([0, LINES, [text.slice(lineFeed + 1)]])
+  return [
+    calls,
     answers.map((answer) => {
       if (typeof answer === 'number') return otherAnswers[answer] as Answer
       const [id, value, method] = answer

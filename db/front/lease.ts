@@ -19,7 +19,7 @@ export const LEAVE = 'leave'
 export const HEARD = 'heard'
 
 /** Of what crosses between a process and its keeper. Where a release changes that, it cannot take over from the one before. */
-export const FRONT_VERSION = 2
+export const FRONT_VERSION = 3
 
 export interface LeaseEnd extends Pick<LinkEnd, 'answer' | 'learn'> {
   /** Of this process. */

@@ -272,5 +272,4 @@ export const PACKINGS: ReadonlyMap<string, Packing> = new Map([
   ['keys.found', packing(list<[string, number, number]>([word(), word(), word()]), FOUND)],
   ['admissions.admit', packing(list<[Claim]>([CLAIM]), VERDICT)],
   ['admissions.settle', packing(list<[string, Settlement]>([word(), SETTLEMENT]), word<boolean>())],
-  ['line', packing(list<[object]>([asItIs()]), absent())],
 ])

@@ -127,6 +127,7 @@ export function openProcesses(world: World): Gateway {
       crew,
       count: CHILDREN,
       traces: null,
+      writeLines: null,
       before,
       logFault,
     })({

@@ -133,6 +133,23 @@ test('what no list can say arrives beside what one can, in the order in which it
   }
 })
 
+test('lines of the log arrive as one text, behind the calls that were told between them', () => {
+  const list: Call = [6, 'accounts.list', []]
+  const [first, second] = ['{"model":"é\\n"}\n', '{"model":"�"}\n']
+  const frame: Frame = [
+    [[0, 'lines', [first]], admit, [0, 'lines', [second]], list],
+    [[13, false, undefined, 'admissions.settle']],
+    undefined,
+  ]
+  const arrived: Frame = [[admit, list, [0, 'lines', [first + second]]], frame[1], undefined]
+  const bytes = toBytes(frame)
+  for (let cut = 1; cut < bytes.length; cut += 7) {
+    expect(arrive(bytes, cut)).toStrictEqual(arrived)
+  }
+  const alone: Frame = [[[0, 'lines', [second]]], [], undefined]
+  expect(arrive(toBytes(alone))).toStrictEqual(alone)
+})
+
 test('a frame of nothing that can be packed is a clone as releases before this one wrote it', () => {
   const frame: Frame = [[[1, 'facts', []]], [], undefined]
   const bytes = toBytes(frame)

@@ -63,7 +63,7 @@ async function open({
   const given = { count: 1, clock: systemClock, unix, openKeeper, spawn, logFault }
   const crew = new Crew({ ...given, beatMs: BEAT_MS })
   const before = { owners, url: null }
-  const serve = serveByProcesses({ crew, count: 1, traces: null, before, logFault })
+  const serve = serveByProcesses({ crew, count: 1, traces: null, writeLines: null, before, logFault })
   const serving = await serve({
     store: kept(store),
     clock: systemClock,
