@@ -105,6 +105,22 @@ describe('processes on one port', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(80)
   })
 
+  test('log a line for each request, whoever serves it, and nothing that a terminal obeys', async () => {
+    const { key } = await issue('logged')
+    const names = Array.from({ length: 12 }, (_, n) => `logged-${n}`)
+    await Promise.all(names.map((name) => echo(key, { 'x-request-id': name })))
+    const odd = { model: 'a\u0085b', messages: [{ role: 'user', content: 'hi' }] }
+    await gateway.chat(key, odd, fresh(key, { 'x-request-id': 'logged-odd' }))
+    const logged = () => gateway.said().match(/^.*"logged-.*\n/gm) ?? []
+    await until(() => logged().length > names.length, 'all are logged', 5_000)
+    const lines = logged().map((line) => JSON.parse(line))
+    expect(lines.map(({ request_id }) => request_id).toSorted()).toStrictEqual(
+      [...names, 'logged-odd'].toSorted(),
+    )
+    expect(lines.find(({ request_id }) => request_id === 'logged-odd').model).toBe('a\u0085b')
+    expect(logged().join('')).not.toContain('\u0085')
+  })
+
   test('refuse a revoked key from the next request on, on every connection', async () => {
     const { key, id } = await issue('revoked')
     for (const answer of await Promise.all(Array.from({ length: 12 }, () => echo(key)))) {

@@ -10,6 +10,7 @@ import { systemClock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import { LOCAL_NODE, type Owner } from '#domain/owner.ts'
+import type { RequestLine } from '#http/request-log.ts'
 import { BEAT, Crew, type CrewOptions } from '#server/crew.ts'
 import { runProcess } from '#server/process.ts'
 import { serveByProcesses } from '#server/processes.ts'
@@ -63,13 +64,21 @@ async function open({
   const given = { count: 1, clock: systemClock, unix, openKeeper, spawn, logFault }
   const crew = new Crew({ ...given, beatMs: BEAT_MS })
   const before = { owners, url: null }
-  const serve = serveByProcesses({ crew, count: 1, traces: null, writeLines: null, before, logFault })
+  const serve = serveByProcesses({
+    crew,
+    count: 1,
+    traces: null,
+    writeLines: null,
+    before,
+    logFault,
+  })
+  const lines: RequestLine[] = []
   const serving = await serve({
     store: kept(store),
     clock: systemClock,
     listen: { hostname: '127.0.0.1', port: 0 },
     version: 'test',
-    log: null,
+    log: (line) => void lines.push(line),
     ended: () => {},
     before: (fetch) => fetch,
   })
@@ -77,7 +86,7 @@ async function open({
     await serving.close()
     await store.close()
   })
-  return { store, serving, fronts, faults, crew }
+  return { store, serving, fronts, faults, crew, lines }
 }
 
 test('one that cannot be started is tried again', async () => {
@@ -217,4 +226,15 @@ test('who comes from the gateway before waits until this one serves, and what it
   link.close()
   other.close()
   await until(async () => expired.includes(moved.epoch), 'what it held is given back')
+})
+
+test('lines of the log are read one by one where they are counted', async () => {
+  const { serving, lines } = await open({})
+  const names = ['one', 'two', 'three']
+  const ask = (name: string) =>
+    fetch(`${serving.url}/v1/models`, { headers: { 'x-request-id': name } })
+  for (const answer of await Promise.all(names.map(ask))) expect(answer.status).toBe(401)
+  await until(() => lines.length >= names.length, 'they are logged')
+  expect(lines.map(({ request_id }) => request_id).toSorted()).toStrictEqual(names.toSorted())
+  expect(lines).toMatchObject(names.map(() => ({ route: 'models', status: 401 })))
 })
