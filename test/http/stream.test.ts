@@ -367,22 +367,3 @@ test('usage and [DONE] are sent only after the charge is committed', async () =>
   await reading
   expect(readSse(received)).toMatchObject({ done: true })
 })
-
-test('the upstream is not read faster than the client reads', async () => {
-  const played = script(async function* (call) {
-    yield [text('one')]
-    yield [text('two')]
-    yield [text('three')]
-    await until(never, call)
-  })
-  const { ask } = await open(played)
-  const response = await ask()
-  const reader = response.body!.getReader()
-  await reader.read()
-  await reader.read()
-  // Long enough for a stream that reads ahead to have done so.
-  await Bun.sleep(30)
-  expect(played.asked).toBe(2)
-  await reader.cancel()
-  await eventually(() => played.over, 'the upstream is let go')
-})

@@ -117,6 +117,30 @@ test('a client that stops reading stops the upstream, and is disconnected after 
   expect(s.lines.at(-1)).toMatchObject({ status: 499, cost_usd: null })
 })
 
+test('the upstream is not read faster than the client reads', async () => {
+  const played = script(async function* () {
+    for (;;) yield [text(MEGABYTE)]
+  })
+  const s = await open(played.upstream)
+  await freeWords(s)
+  const client = dial(s.gateway.url)
+  client.socket.pause()
+  client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))
+  let asked = 0
+  await eventually(async () => {
+    const before = played.asked
+    // Long enough for a stream that reads ahead to have done so.
+    await Bun.sleep(50)
+    asked = played.asked
+    return asked > 0 && asked === before
+  }, 'the buffers of two sockets are full')
+  expect(asked).toBeLessThan(40)
+  client.socket.resume()
+  await eventually(() => played.asked > asked + 40, 'the upstream is read on')
+  client.hangUp()
+  expect(await settled(s)).toMatchObject({ endedBy: 'client' })
+})
+
 test('a client that reads slowly is not disconnected', async () => {
   const words = 40
   const played = script(async function* () {

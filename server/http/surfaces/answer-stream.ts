@@ -52,8 +52,8 @@ class StreamedAnswer implements PieceSource, StepReader {
   private readonly transcript: Transcript | null
   private readonly surface: Surface
   private frames: StreamRenderer | null = null
-  /** The first text, requested before the headers are sent. */
-  private first: Promise<string | null> | null = null
+  /** The first text, requested before the headers are sent; itself once it is there. */
+  private first: Promise<string | null> | string | null = null
   /** A rendering error; the walk was aborted for it, and its further events are ignored. */
   private defect: GatewayError | null = null
   /** The upstream's failure after content was sent. */
@@ -97,17 +97,20 @@ class StreamedAnswer implements PieceSource, StepReader {
    * may still refuse it, they wait. @throws what the walk throws until then
    */
   async begin(): Promise<boolean> {
-    this.first = this.ask()
+    const coming = this.ask()
+    this.first = coming
     for (;;) {
-      if (await within(this.first, this.deps.timings.headerWaitMs)) return true
+      if (await within(coming, this.deps.timings.headerWaitMs)) break
       if (this.context.generation !== null) return false
     }
+    this.first = await coming
+    return true
   }
 
-  next(): Promise<string | null> {
-    const reading = this.first ?? this.ask()
+  next(): string | Promise<string | null> {
+    const first = this.first ?? this.ask()
     this.first = null
-    return reading.then(this.pass, this.fail)
+    return typeof first === 'string' ? first : first.then(this.pass, this.fail)
   }
 
   leave(): void {

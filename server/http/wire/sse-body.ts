@@ -1,9 +1,9 @@
-/** A stream's body, pulled by the client: backpressure reaches the upstream. */
+/** A stream's body, taken piece by piece: backpressure reaches the upstream. */
 import type { Timings } from '../timings.ts'
 
 export interface PieceSource {
-  /** The next piece of text, or null after the last. Never throws. */
-  next(): Promise<string | null>
+  /** The next piece of text, or null after the last; at once where it is there already. Never throws. */
+  next(): string | null | Promise<string | null>
   /** Called when the client has disconnected. */
   leave(): void
 }
@@ -11,16 +11,13 @@ export interface PieceSource {
 /** A comment, which no reader of events sees. */
 const KEEP_ALIVE = ': keep-alive\n\n'
 
-const encoder = new TextEncoder()
-const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE)
-
 /** What fills the silence in the place of a comment, and after how long. */
 interface Filler {
   readonly frame: string
   readonly afterMs: number
 }
 
-type Controller = ReadableStreamDefaultController<Uint8Array>
+type Controller = ReadableStreamDirectController
 
 /**
  * One piece at a time. While the upstream is silent, a comment or the filler is sent every `keepAliveMs`, and at once with `isSilent`,
@@ -32,56 +29,66 @@ export const toSseBody = (
   timings: Timings,
   isSilent = false,
   filler?: Filler,
-): ReadableStream<Uint8Array> =>
-  new ReadableStream<Uint8Array>(new SseBody(source, timings, isSilent, filler), {
-    highWaterMark: 0,
+): ReadableStream => {
+  const body = new SseBody(source, timings, isSilent, filler)
+  // Bun's direct stream: what is there when it pulls leaves in one packet with the headers.
+  return new ReadableStream({
+    type: 'direct',
+    pull: (controller) => body.pull(controller),
+    cancel: () => body.cancel(),
   })
+}
 
 /** A class instead of closures, because there are thousands of streams at once. */
 class SseBody {
   private readonly source: PieceSource
   private readonly timings: Timings
   private readonly isSilent: boolean
-  private readonly keepAlive: Uint8Array
+  private readonly keepAlive: string
   private readonly keepAliveMs: number
   private controller: Controller | null = null
   private timer: ReturnType<typeof setTimeout> | undefined
   private ended = false
   private awaited: 'upstream' | 'reader' = 'upstream'
   private sinceMs = 0
-  private commentAtMs = 0
 
   constructor(source: PieceSource, timings: Timings, isSilent: boolean, filler?: Filler) {
     this.source = source
     this.timings = timings
     this.isSilent = isSilent
-    this.keepAlive = filler === undefined ? KEEP_ALIVE_BYTES : encoder.encode(filler.frame)
+    this.keepAlive = filler?.frame ?? KEEP_ALIVE
     this.keepAliveMs = Math.min(timings.keepAliveMs, filler?.afterMs ?? timings.keepAliveMs)
   }
 
-  start(controller: Controller): void {
+  /** Called once, for all of it. */
+  async pull(controller: Controller): Promise<void> {
     this.controller = controller
-    if (this.isSilent) controller.enqueue(this.keepAlive)
     this.sleep(this.longestSleepMs())
-  }
-
-  pull(): Promise<void> {
     this.wait('upstream')
-    return this.source.next().then(this.pass)
+    if (this.isSilent) void this.send(controller, this.keepAlive)
+    while (!this.ended) {
+      const coming = this.source.next()
+      const text = coming instanceof Promise ? await coming : coming
+      if (this.ended) return
+      if (text === null) {
+        this.end()
+        controller.end()
+        return
+      }
+      const unread = this.send(controller, text)
+      if (unread !== null) await unread
+    }
   }
 
-  /** Bound once; an async function would allocate more for every piece. */
-  private readonly pass = (text: string | null): void => {
-    const { controller } = this
-    if (this.ended || controller === null) return
-    if (text === null) {
-      this.end()
-      controller.close()
-      return
-    }
-    controller.enqueue(encoder.encode(text))
-    this.wait('reader')
+  /** Null where the network has taken it; else what resolves once it has. */
+  private send(controller: Controller, text: string): Promise<void> | null {
+    controller.write(text)
+    const flushed = controller.flush(true)
+    this.wait(flushed instanceof Promise ? 'reader' : 'upstream')
+    return flushed instanceof Promise ? flushed.then(this.taken) : null
   }
+
+  private readonly taken = (): void => this.wait('upstream')
 
   cancel(): void {
     this.end()
@@ -93,23 +100,16 @@ class SseBody {
     const { controller, awaited, keepAliveMs } = this
     const { stalledReaderMs } = this.timings
     if (controller === null) return
-    const nowMs = performance.now()
-    const restMs = this.sinceMs + (awaited === 'reader' ? stalledReaderMs : keepAliveMs) - nowMs
-    if (restMs > 0) {
-      this.sleep(Math.min(this.longestSleepMs(), restMs))
+    const restMs =
+      this.sinceMs + (awaited === 'reader' ? stalledReaderMs : keepAliveMs) - performance.now()
+    if (restMs <= 0 && awaited === 'reader') {
+      this.end()
+      this.source.leave()
+      controller.close(new Error('the reader stalled'))
       return
     }
-    // With a high-water mark of 0, the desired size is 0 if the queue is empty.
-    const taken = awaited === 'upstream' && (controller.desiredSize ?? 0) >= 0
-    if (taken) {
-      controller.enqueue(this.keepAlive)
-      this.commentAtMs = nowMs
-    } else if (awaited === 'reader' || nowMs - this.commentAtMs >= stalledReaderMs) {
-      this.giveUp(controller)
-      return
-    }
-    this.sinceMs = nowMs
-    this.sleep(this.longestSleepMs())
+    if (restMs <= 0) void this.send(controller, this.keepAlive)
+    this.sleep(Math.min(this.longestSleepMs(), restMs > 0 ? restMs : Number.POSITIVE_INFINITY))
   }
 
   /** One timer serves both time-outs. It is reset when it fires, not at every piece, so it must not exceed the shorter one. */
@@ -129,12 +129,6 @@ class SseBody {
   private end(): void {
     this.ended = true
     clearTimeout(this.timer)
-  }
-
-  private giveUp(controller: Controller): void {
-    this.end()
-    this.source.leave()
-    controller.error(new Error('the reader stalled'))
   }
 }
 
