@@ -210,9 +210,12 @@ export function joinBytes(pieces: readonly Piece[]): Uint8Array<ArrayBuffer> {
   )
 }
 
-/** A stream that waits for its reader after every `mostUnread` bytes. */
+/**
+ * A stream that waits for its reader after every `mostUnread` bytes. What is written before anything is awaited leaves in one write with
+ * the headers, which are ten by themselves.
+ */
 export const toStream = (
-  pieces: Iterable<Piece> | AsyncIterable<Piece>,
+  pieces: Iterator<Piece> | AsyncIterator<Piece>,
   mostUnread: number,
   taken: TakenBytes | null,
 ): ReadableStream =>
@@ -222,15 +225,20 @@ export const toStream = (
     async pull(controller) {
       try {
         let unread = 0
-        for await (const piece of pieces) {
-          controller.write(piece)
-          unread += piece.length
-          if (unread < mostUnread) continue
-          await controller.flush(true)
-          unread = 0
+        for (;;) {
+          const coming = pieces.next()
+          const { done, value } = coming instanceof Promise ? await coming : coming
+          if (!done) {
+            controller.write(value)
+            unread += value.length
+            if (unread < mostUnread) continue
+            unread = 0
+          }
+          // Ends only after the data was taken, too, because a stopping server waits for that.
+          const flushed = controller.flush(true)
+          if (flushed instanceof Promise) await flushed
+          if (done) break
         }
-        // Ends only after the data was taken, because a stopping server waits for that.
-        await controller.flush(true)
         controller.end()
       } finally {
         taken?.release()
