@@ -379,7 +379,7 @@ const highestImageTokenPrice = (prices: Prices, most: number): UsdAttos =>
 /** An allowance for the provider's prompt template (role markers, tool instructions). */
 const TEMPLATE_TOKENS = 512
 
-/** The assumed context of a model without a stated one, for files of unknown size. */
+/** The assumed context of a model without a stated one, for what no number of bytes bounds. */
 const USUAL_CONTEXT = 1_000_000
 
 function inputBound(request: Work, card: ModelCard): number {

@@ -109,7 +109,7 @@ export interface Generate extends AnyWork {
   conversation(): Conversation
   /** Of `textBytes`, the base64 of files and audio; absent where there is none. */
   readonly fileBytes?: number
-  /** Set where the request refers to a file by URL or id, whose size is unknown here. */
+  /** Set where a request brings a file or sound, whose tokens no number of bytes bounds, or has the vendor search. */
   readonly isUnbounded?: true
   /** What only a provider of the client's own dialect could do; absent where every provider can be asked. */
   readonly onlyNative?: OnlyNative

@@ -87,9 +87,9 @@ export function toInvalidRequest(
 
 /** Images and files in a request: how many there are, and how large. */
 export class Attachments {
-  /** Parts that refer to a file by URL or id, whose size is unknown. */
-  named = 0
-  /** Bytes of base64 of files and audio in the body. */
+  /** Files and sound. Their tokens are of pages or seconds: no number of bytes bounds them, be they in the body or named in it. */
+  files = 0
+  /** Bytes of base64 of those in the body. */
   fileBytes = 0
   /** Input images. */
   count = 0
@@ -128,7 +128,7 @@ export type Draft = { -readonly [Field in keyof Generate]: Generate[Field] }
 
 /** Notes what the attachments leave of the text, and what else is not there in most requests. */
 export function noteSizes(request: Draft, body: JsonBody, attachments: Attachments): void {
-  const { named, fileBytes, earlier } = attachments
+  const { files, fileBytes, earlier } = attachments
   const spelled = body.spelledSize()
   if (spelled !== null) {
     request.textSize = {
@@ -136,7 +136,7 @@ export function noteSizes(request: Draft, body: JsonBody, attachments: Attachmen
       dense: spelled.dense,
     }
   }
-  if (named > 0) request.isUnbounded = true
+  if (files > 0) request.isUnbounded = true
   if (fileBytes > 0) request.fileBytes = fileBytes
   if (earlier > 0) request.earlierImages = earlier
 }

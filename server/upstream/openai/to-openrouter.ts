@@ -22,7 +22,7 @@ export function toOpenRouter(asked: Asked, spelling?: OutputBound | null): JsonO
 /** The parts are visited only where the size of a file counts. */
 const hasFile = (request: Work): boolean =>
   request.kind === 'generate' &&
-  (request.fileBytes !== undefined || request.isUnbounded === true) &&
+  request.isUnbounded === true &&
   readList(request.body['messages']).some((message) =>
     readList(readObject(message)['content']).some((part) => readObject(part)['type'] === 'file'),
   )

@@ -118,12 +118,12 @@ describe('to OpenRouter', () => {
 
   test('a file is read by the model itself, or by an engine that costs nothing', () => {
     const free = { id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }
-    const wish = request(file, { fileBytes: 4 })
+    const wish = request(file, { isUnbounded: true })
     expect(open(wish, writes)['plugins']).toEqual([free])
-    const healed = request({ ...file, plugins: [{ id: 'response-healing' }] }, { fileBytes: 4 })
+    const healed = request({ ...file, plugins: [{ id: 'response-healing' }] }, { isUnbounded: true })
     expect(open(healed, writes)['plugins']).toEqual([{ id: 'response-healing' }, free])
     const stated = { id: 'file-parser', pdf: { engine: 'native' } }
-    const chosen = request({ ...file, plugins: [stated] }, { fileBytes: 4 })
+    const chosen = request({ ...file, plugins: [stated] }, { isUnbounded: true })
     expect(open(chosen, writes)['plugins']).toEqual([stated])
     const reads = { ...writes, inputModalities: ['text', 'file'] as const }
     expect(open(wish, reads)).not.toHaveProperty('plugins')

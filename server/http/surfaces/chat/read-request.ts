@@ -249,10 +249,9 @@ function readParts(
       readImage(part['image_url'], `messages[${index}].content[${i}].image_url`, attachments)
     } else if (typeof part['type'] !== 'string') {
       throw invalid(`messages[${index}].content[${i}].type`, 'must be a string')
-    } else {
-      const chars = inlineChars(part)
-      attachments.fileBytes += chars
-      if (chars === 0 && !WORDS.has(part['type'])) attachments.named++
+    } else if (!WORDS.has(part['type'])) {
+      attachments.files++
+      attachments.fileBytes += inlineChars(part)
     }
   }
 }

@@ -64,9 +64,10 @@ function readSource(blockType: unknown, source: JsonObject, path: string, found:
     } else if (typeof data === 'string') {
       countImage(`data:${media};base64,${data}`, `${path}.data`, found.attachments, 'messages')
     }
-  } else if (type === 'base64' && typeof data === 'string')
-    found.attachments.fileBytes += data.length
-  else if (type === 'url') found.attachments.named++
+  } else if (type === 'base64' || type === 'url') {
+    found.attachments.files++
+    if (typeof data === 'string') found.attachments.fileBytes += data.length
+  }
   if (Array.isArray(content)) readContent(content, `${path}.content`, found)
 }
 

@@ -52,9 +52,10 @@ function readPart(part: JsonObject, path: string, attachments: Attachments): voi
     if (typeof url !== 'string') throw invalid(`${path}.image_url`, 'must be a string')
     countImage(url, `${path}.image_url`, attachments, 'input')
   } else if (type === 'input_file') {
+    attachments.files++
     if (typeof data === 'string' && !address) attachments.fileBytes += data.length
-    else attachments.named++
   } else if (type === 'input_audio') {
+    attachments.files++
     attachments.fileBytes += audioChars(part)
   }
 }

@@ -226,8 +226,8 @@ test.each([
   ['an address', { type: 'file', file: { file_data: 'https://example.org/a.pdf' } }, true, 0],
   ['an id', { type: 'file', file: { file_id: 'file-1' } }, true, 0],
   ['a film', { type: 'video_url', video_url: { url: 'https://example.org/a.mp4' } }, true, 0],
-  ['a file', { type: 'file', file: { file_data: 'data:text/plain;base64,AAAA' } }, undefined, 27],
-  ['a sound', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, undefined, 4],
+  ['a file', { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA' } }, true, 32],
+  ['a sound', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, true, 4],
   ['words', { type: 'refusal', refusal: 'no' }, undefined, 0],
 ] as const)('how large is what a part brings: %s', (_, part, isUnbounded, fileBytes) => {
   const request = ask({ messages: [{ role: 'user', content: [part] }] })
