@@ -35,7 +35,7 @@ function printBeyondHold(context: Context, audit: VerbRecord<'audit'>): void {
   if (some === 0) return
   const charges = count(some, 'charge')
   print(
-    `${paint(context, 'yellow', '!')} ${charges} beyond what was held, because a provider ignored the bound of the answer:`,
+    `${paint(context, 'yellow', '!')} ${charges} beyond what was held, because a provider counted more than it was bound to:`,
   )
   for (const { id, cost_usd: cost, held_usd: held } of latest) {
     print(`  ${clean(id)}  $${cost}, held $${held}`)

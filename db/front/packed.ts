@@ -241,7 +241,7 @@ const ENTRY = record<ActivityEntry>({
   image: absent(),
   statedCost: long(),
   failedAttempts: empty(),
-  withheldCost: long(),
+  unchargedCost: long(),
   hold: long(),
   loweredBound: word(),
   refusal: absent(),

@@ -58,7 +58,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     cutTools: toNames(cutTools),
     image: toImage(imageResolution, imageQuality),
     failedAttempts: failed,
-    withheldCost: subtractUsd(operatorCost, failureCost(failed)),
+    unchargedCost: subtractUsd(operatorCost, failureCost(failed)),
     refusal: toRefusal(refusal),
   }
 }

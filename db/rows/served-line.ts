@@ -71,7 +71,7 @@ export function toEntry(line: Line, versionOf: VersionOf): ServedEntry {
     cost: fromInteger(line.cost),
     statedCost: line.statedCost === null ? null : fromInteger(line.statedCost),
     failedAttempts,
-    withheldCost: subtractUsd(fromInteger(line.operatorCost), failureCost(failedAttempts)),
+    unchargedCost: subtractUsd(fromInteger(line.operatorCost), failureCost(failedAttempts)),
     hold: line.hold === null ? null : fromInteger(line.hold),
     version: versionOf(line.priceVersion),
   }

@@ -248,7 +248,7 @@ const settlementOf = (
     usageSource: charge === null ? null : 'provider',
     ...{ modifiers: [], cutTools: [], failedAttempts: [], refusal: null },
     cost: charge?.amount ?? NO_MONEY,
-    ...{ costRub: 0n as RubMicros, image: null, statedCost: null, withheldCost: NO_MONEY },
+    ...{ costRub: 0n as RubMicros, image: null, statedCost: null, unchargedCost: NO_MONEY },
     ...{ hold: null, loweredBound: null },
   }
   return { at, charge, activity, answer }

@@ -88,8 +88,8 @@ export interface ActivityEntry {
   readonly statedCost: UsdNanos | null
   /** In the order they were made, the last one too if it failed. */
   readonly failedAttempts: readonly FailedAttempt[]
-  /** What the operator bears for images beyond those that the request held: neither delivered nor charged. */
-  readonly withheldCost: UsdNanos
+  /** What the operator bears beside the charge: images that were withheld, and words that are surely beyond the bound. */
+  readonly unchargedCost: UsdNanos
   /** What was held for it; null where nothing was. A higher cost is a provider's that ignored its bound. */
   readonly hold: UsdNanos | null
   /** The bound of the answer, in tokens, where it was lower than the client's own or the model's; else null. */
@@ -101,10 +101,10 @@ export interface ActivityEntry {
 /** Whether a provider that ignored its bound made a request cost more than was held for it. */
 export const isBeyondHold = ({ cost, hold }: ActivityEntry): boolean => hold !== null && cost > hold
 
-/** What a request cost the operator, charged to nobody: its failed attempts, and images that were withheld. */
+/** What a request cost the operator, charged to nobody: its failed attempts, and what its answer had beyond the charge. */
 export const operatorCost = (
-  entry: Pick<ActivityEntry, 'failedAttempts' | 'withheldCost'>,
-): UsdNanos => addUsd(failureCost(entry.failedAttempts), entry.withheldCost)
+  entry: Pick<ActivityEntry, 'failedAttempts' | 'unchargedCost'>,
+): UsdNanos => addUsd(failureCost(entry.failedAttempts), entry.unchargedCost)
 
 /** What failed attempts cost the operator together. */
 export const failureCost = (attempts: readonly FailedAttempt[]): UsdNanos =>

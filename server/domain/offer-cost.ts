@@ -379,11 +379,17 @@ const highestImageTokenPrice = (prices: Prices, most: number): UsdAttos =>
 /** An allowance for the provider's prompt template (role markers, tool instructions). */
 const TEMPLATE_TOKENS = 512
 
+/** The same for each entry of a list, or document: marks of its begin and end, an instruction. */
+const ENTRY_TOKENS = 128
+
 /** The assumed context of a model without a stated one, for what no number of bytes bounds. */
 const USUAL_CONTEXT = 1_000_000
 
 function inputBound(request: Work, card: ModelCard): number {
-  if (request.kind !== 'generate') return request.textBytes
+  if (request.kind !== 'generate') {
+    const { length } = request.kind === 'embed' ? request.input : request.documents
+    return request.textBytes + length * ENTRY_TOKENS
+  }
   const { textBytes, inputImages, isUnbounded } = request
   const { contextLength } = card
   const seen = inputImages > 0 ? inputImageTokensOf(card) : null

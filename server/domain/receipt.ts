@@ -95,7 +95,7 @@ const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>>
 }
 
 function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly ReceiptAttempt[] {
-  const { model, provider, credential, endedBy, code, failedAttempts, withheldCost } = entry
+  const { model, provider, credential, endedBy, code, failedAttempts, unchargedCost } = entry
   const outcome = LAST_OUTCOMES[endedBy]
   // A disconnect after the request was sent is always charged, so without a charge nothing was sent.
   const wasAsked =
@@ -112,7 +112,7 @@ function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly Receipt
       status: null,
       reason: null,
       ms,
-      operatorCost: withheldCost,
+      operatorCost: unchargedCost,
     },
   ]
 }

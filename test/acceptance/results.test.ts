@@ -97,6 +97,10 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     requests[0].content.parts[0].text === 'x'
       ? { error: { code: 500, message: 'out of order', status: 'INTERNAL' } }
       : VENDORS['gemini']?.('', { requests }),
+  absurd: (path, body) => ({
+    ...(openAi(path, body) as object),
+    usage: { prompt_tokens: -5, total_tokens: -5 },
+  }),
   broken: () => ({ object: 'list', data: [], usage: { prompt_tokens: 3, total_tokens: 3 } }),
 }
 
@@ -115,6 +119,7 @@ const MODELS = {
   'halting/e': { kind: 'embed', in_usd: '2' },
   'small/e': { kind: 'embed', in_usd: '2', context_length: 10 },
   'claude/e': { kind: 'embed', in_usd: '2' },
+  'absurd/e': { kind: 'embed', in_usd: '2' },
   'broken/e': { kind: 'embed', in_usd: '2', embedding_space: 'one' },
 } as const
 
@@ -128,6 +133,7 @@ const TYPES: Readonly<Record<string, string>> = {
   halting: 'google',
   small: 'openai-compatible',
   claude: 'anthropic',
+  absurd: 'openai-compatible',
   broken: 'openai-compatible',
 }
 
@@ -221,6 +227,14 @@ describe('vectors', () => {
     })
     expect(nulled.status).toBe(200)
     expect(provider.seen[1]?.body).toEqual({ model: 'e', input: 'hi' })
+  })
+
+  test('a count that cannot be is not passed on: the client reads what is charged', async () => {
+    const answer = (await (
+      await ask('embeddings', { model: 'absurd/e', input: 'hi' })
+    ).json()) as Json
+    expect(answer.data[0].embedding).toEqual(vectorOf('hi'))
+    expect(answer.usage).toEqual({ prompt_tokens: 1, total_tokens: 1 })
   })
 
   test('W31: a null format is not sent on; one that was refused once is not sent again', async () => {
@@ -391,14 +405,14 @@ describe('vectors', () => {
     expect(openHolds(cli)).toBe(0)
   })
 
-  test('a dry run holds a token per byte of text, and one per token id', async () => {
+  test('a dry run holds a token per byte of text, one per token id, and what a server puts around each entry', async () => {
     const quote = async (input: unknown) => {
       const dry = { 'X-Gateway-Dry-Run': 'true' }
       const response = await ask('embeddings', { model: 'openai/e', input }, dry)
       return ((await response.json()) as Json).max_cost_usd
     }
-    expect(await quote(['abc', 'жж'])).toBe('0.000014')
-    expect(await quote([[70_000, 1, 2]])).toBe('0.000006')
+    expect(await quote(['abc', 'жж'])).toBe('0.000526')
+    expect(await quote([[70_000, 1, 2]])).toBe('0.000262')
     expect(provider.seen).toEqual([])
   })
 
@@ -473,7 +487,7 @@ describe('an order of documents', () => {
     expect(await quote('cohere/r', ['a'])).toBe('0.002')
     expect(await quote('cohere/r', Array(101).fill('a'))).toBe('0.004')
     expect(await quote('cohere/r', Array(51).fill('x'.repeat(500)))).toBe('0.004')
-    expect(await quote('voyage/r', ['abc', 'd'])).toBe('0.000012')
+    expect(await quote('voyage/r', ['abc', 'd'])).toBe('0.000524')
   })
 
   test('what is refused', async () => {
@@ -498,7 +512,7 @@ describe('an order of documents', () => {
 
 test('of many at once at the last of a ceiling, no more are admitted than it pays for', async () => {
   const many = 200
-  // Each holds four tokens and costs three: the ceiling pays for ten holds.
+  // Each holds more than the ceiling and costs three tokens: one after the other is admitted.
   const limits = { name: 'poor', daily_spend_limit_usd: '0.00008' }
   const { key: poor } = await gateway.verb('keys.create', limits as never)
   const answers = await Promise.all(

@@ -273,7 +273,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   image: null,
   statedCost: null,
   failedAttempts: [],
-  withheldCost: 0n as UsdNanos,
+  unchargedCost: 0n as UsdNanos,
   hold: null,
   loweredBound: null,
   refusal: null,

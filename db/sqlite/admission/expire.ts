@@ -125,7 +125,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   image: null,
   statedCost: null,
   failedAttempts: [],
-  withheldCost: NO_MONEY,
+  unchargedCost: NO_MONEY,
   hold: fromInteger(hold.amount_nanos),
   loweredBound: null,
   refusal: null,

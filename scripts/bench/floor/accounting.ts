@@ -72,7 +72,7 @@ export function accountOf(store: GatewayStore, { accountId, id: keyId }: ApiKey)
           image: null,
           statedCost: null,
           failedAttempts: [],
-          withheldCost: 0n as UsdNanos,
+          unchargedCost: 0n as UsdNanos,
           hold: HOLD,
           loweredBound: null,
           refusal: null,

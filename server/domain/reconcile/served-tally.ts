@@ -35,7 +35,7 @@ export interface ServedEntry
     | 'cost'
     | 'statedCost'
     | 'failedAttempts'
-    | 'withheldCost'
+    | 'unchargedCost'
     | 'hold'
   > {
   readonly admittedAt: Instant
@@ -95,7 +95,7 @@ export class ServedTally {
       const amount = ((entry.statedCost - cost) * ATTOS_PER_NANO) as UsdAttos
       addTo(isEdge ? edge : exact, { count: 0, amount })
     }
-    if (entry.withheldCost > NO_MONEY) this.#doubt(entry, model, 'withheld', entry.withheldCost)
+    if (entry.unchargedCost > NO_MONEY) this.#doubt(entry, model, 'withheld', entry.unchargedCost)
   }
 
   /** The provider may count it on any day that it ran in. */

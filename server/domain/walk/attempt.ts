@@ -188,12 +188,12 @@ export function noteFailure(walk: Attempted, failure: UpstreamFailure, isCharged
 function costOf(attempt: Attempt): UsdNanos {
   const { meter } = attempt
   const { usage, source } = meter.read()
-  return priceOf(attempt, { usage: meter.readWithheld() ?? usage, source }).amount
+  return priceOf(attempt, { usage: meter.readUncharged() ?? usage, source }).amount
 }
 
-/** The cost of the images that were withheld, at the model's price. */
-export function withheldCost(attempt: Attempt, charge: Charge): UsdNanos {
-  const usage = attempt.meter.readWithheld()
+/** The cost of what the provider bills beyond what is charged, at the model's price. */
+export function unchargedCost(attempt: Attempt, charge: Charge): UsdNanos {
+  const usage = attempt.meter.readUncharged()
   if (usage === null) return NO_MONEY
   const whole = priceOf(attempt, { usage, source: charge.source })
   return subtractUsd(whole.amount, charge.amount)

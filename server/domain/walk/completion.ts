@@ -36,7 +36,7 @@ import {
   priceOf,
   requireImages,
   startAttempt,
-  withheldCost,
+  unchargedCost,
 } from './attempt.ts'
 import { withoutWords } from './meter.ts'
 import { hasPlaces, placeOf } from './session-routes.ts'
@@ -397,7 +397,7 @@ function toEntry(
     image: attempt && charge && imageCharged(attempt, charge),
     statedCost: attempt?.meter.statedCost ?? null,
     failedAttempts: walk.failedAttempts,
-    withheldCost: attempt && charge ? withheldCost(attempt, charge) : NO_MONEY,
+    unchargedCost: attempt && charge ? unchargedCost(attempt, charge) : NO_MONEY,
     refusal,
   }
 }

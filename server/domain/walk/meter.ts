@@ -296,9 +296,15 @@ export class Meter {
     return this.withheld === 0 ? whole : this.readDelivered(whole)
   }
 
-  /** The same with the images that were withheld, which the provider bills all the same; null where there were none. */
-  readWithheld(): Usage | null {
-    return this.withheld === 0 ? null : this.readWhole().usage
+  /**
+   * The same with what the provider bills and nobody is charged: images that were withheld, and words that nobody counted and that
+   * are surely beyond the bound; null where there are none.
+   */
+  readUncharged(): Usage | null {
+    const { usage, source } = this.readWhole()
+    const sure = source === 'estimated' ? this.sureOutputTokens : 0
+    if (sure > usage.outputTokens) return { ...usage, outputTokens: sure }
+    return this.withheld === 0 ? null : usage
   }
 
   /** Everything that arrived. */
@@ -316,10 +322,11 @@ export class Meter {
     }
   }
 
-  /** All zeros beside a text: a server that sends the object and counts nothing. */
+  /** Zeros alone beside a text, or none for more bytes than a token has: of a server that does not count its answers. */
   private isNoCount(stated: Usage): boolean {
-    if (this.bytes + this.reasoningBytes === 0) return false
-    return promptTokens(stated) === 0 && completionTokens(stated) === 0
+    const bytes = this.bytes + this.reasoningBytes
+    if (bytes === 0 || completionTokens(stated) > 0) return false
+    return promptTokens(stated) === 0 || bytes > MAX_BYTES_PER_TOKEN
   }
 
   /** Tools that were asked for have been called, where the provider does not count that. */

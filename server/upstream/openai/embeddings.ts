@@ -13,7 +13,7 @@ import type { Scrub } from '../scrub.ts'
 import type { Translated, WholeWire } from '../whole-answer.ts'
 import { toEndpoint } from './endpoint.ts'
 import { broken, findError } from './from-response.ts'
-import { toUsageEvent } from './from-usage.ts'
+import { toPromptEvent } from './from-usage.ts'
 import { toFailure } from './to-failure.ts'
 import { toText } from './to-request.ts'
 
@@ -100,11 +100,11 @@ function fromEmbeddings(
   scrub: Scrub,
 ): Translated {
   if (!isObject(body)) return broken('its answer is not a JSON object')
-  const stated = toUsageEvent(body['usage'])
-  // Its prompt is all of it: there is no other side to estimate.
-  const usage = stated && { ...stated, partial: false }
+  const usage = toPromptEvent(body['usage'])
+  // An impossible count is not passed on: the client reads what is charged.
+  const isSound = !isObject(body['usage']) || (usage?.usage ?? null) !== null
   const failure = findError(body, scrub)
   if (failure) return { events: usage ? [usage] : [], failure }
   const { values, wasInOrder } = inOrder(readList(body['data']))
-  return fromVectors({ values, usage, ...(wasInOrder && pieces && { pieces }) }, request)
+  return fromVectors({ values, usage, ...(wasInOrder && isSound && pieces && { pieces }) }, request)
 }

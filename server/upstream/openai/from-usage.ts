@@ -32,6 +32,10 @@ export function toUsageEvent(stated: unknown, usage = fromUsage(stated)): Stated
   return event
 }
 
+/** Of what has no answer in tokens: its prompt is all of it, be it stated as such or as the total alone. */
+export const toPromptEvent = (stated: unknown): StatedUsage | undefined =>
+  toUsageEvent(isObject(stated) ? { ...stated, completion_tokens: 0 } : stated)
+
 type UsageEvent = { -readonly [Field in keyof StatedUsage]: StatedUsage[Field] }
 type StatedUsage = Extract<ChatEvent, { type: 'usage' }>
 
@@ -58,7 +62,8 @@ export function fromUsage(value: unknown): Usage | undefined {
   const total = readCount(value['total_tokens'])
   const prompt = statedPrompt(value)
   const stated = statedCompletion(value)
-  if (prompt === undefined && stated === undefined && total === undefined) return undefined
+  // A total alone does not tell what of it was the answer.
+  if (prompt === undefined && stated === undefined) return undefined
   const input = prompt ?? Math.max(0, (total ?? 0) - (stated ?? 0))
   const completion = stated ?? Math.max(0, (total ?? 0) - input)
   const research = readResearch(value)

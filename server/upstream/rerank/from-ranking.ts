@@ -6,7 +6,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Rerank } from '#domain/work.ts'
 import { findError } from '../openai/from-response.ts'
-import { toUsageEvent } from '../openai/from-usage.ts'
+import { toPromptEvent } from '../openai/from-usage.ts'
 import { readCount } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
@@ -63,7 +63,7 @@ function toBilled(body: JsonObject): UsageEvent | undefined {
   const billed = readObject(readObject(body['meta'])['billed_units'])
   const searchUnits = readCount(billed['search_units'])
   const inputTokens = readCount(billed['input_tokens'])
-  if (searchUnits === undefined && inputTokens === undefined) return toUsageEvent(body['usage'])
+  if (searchUnits === undefined && inputTokens === undefined) return toPromptEvent(body['usage'])
   const usage = { ...NO_USAGE, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 }
   return { type: 'usage', usage }
 }

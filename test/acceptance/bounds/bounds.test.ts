@@ -359,6 +359,7 @@ describe('T48: a provider that ignores its bound', () => {
     expect(receipt).toMatchObject({ finish_reason: 'length', ended_by: 'gateway', status: 200 })
     expect(receipt).toMatchObject({ usage_source: 'estimated', beyond_hold: false })
     expect(receipt.usage.completion_tokens).toBe(100)
+    expect(Number(receipt.operator_cost_usd)).toBeGreaterThan(0)
   })
 
   test('its whole answer is charged as counted, and told in the log and by the audit', async () => {

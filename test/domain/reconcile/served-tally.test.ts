@@ -20,7 +20,7 @@ const hungUp = (usage: Partial<ServedEntry['usage']>): ServedEntry => ({
   cost: usd('0.1'),
   statedCost: null,
   failedAttempts: [],
-  withheldCost: NO_MONEY,
+  unchargedCost: NO_MONEY,
   hold: usd('0.5'),
   admittedAt: at,
   endedAt: at,

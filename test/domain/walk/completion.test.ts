@@ -134,7 +134,7 @@ describe('an answer that comes whole', () => {
     const { charged, line } = await books(walked.caller)
     // No count parts its three output tokens by image: a third of them is charged.
     expect(charged).toBe(usd('0.040065'))
-    expect(line).toMatchObject({ usage: { outputImages: 1 }, withheldCost: usd('0.08002') })
+    expect(line).toMatchObject({ usage: { outputImages: 1 }, unchargedCost: usd('0.08002') })
     expect(operatorCost(line)).toBe(usd('0.08002'))
   })
 
@@ -148,7 +148,7 @@ describe('an answer that comes whole', () => {
       usage: { inputTokens: 22, outputTokens: 2, outputImages: 0 },
       usageSource: 'estimated',
     })
-    expect(line.withheldCost).toBe(10_000n)
+    expect(line.unchargedCost).toBe(10_000n)
   })
 
   test('an image billed by token that the provider did not count is not free', async () => {

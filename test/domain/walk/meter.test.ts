@@ -44,6 +44,15 @@ describe('without the provider’s word', () => {
     expect(usage).toMatchObject({ inputTokens: 26, outputTokens: 2 })
   })
 
+  test('the bound is charged at most, and what is surely beyond it is known', () => {
+    const meter = new Meter(aRequest(), aCard(), 5)
+    meter.note([text('x'.repeat(1_000))])
+    expect(meter.read()).toMatchObject({ source: 'estimated', usage: { outputTokens: 5 } })
+    expect(meter.readUncharged()).toMatchObject({ outputTokens: 100 })
+    meter.note([usage({ inputTokens: 7, outputTokens: 60 })])
+    expect(meter.readUncharged()).toBeNull()
+  })
+
   test('a file or a sound is not text: a hundred bytes of it are a token', () => {
     const request = aRequest({ textBytes: 4_000_100, fileBytes: 4_000_000 })
     expect(reading([], request).usage).toMatchObject({ inputTokens: 25 + 40_000 })
@@ -252,6 +261,12 @@ describe('the provider’s word', () => {
     expect(counted.inputTokens).toBeGreaterThan(0)
   })
 
+  test('that an answer has no tokens is none, where no token is so long', () => {
+    const { usage: counted, source } = reading([text('x'.repeat(40)), usage({ inputTokens: 7 })])
+    expect(source).toBe('estimated')
+    expect(counted).toMatchObject({ inputTokens: 7, outputTokens: 10 })
+  })
+
   test('on its cost is kept beside the count, and changes nothing', () => {
     const meter = new Meter(aRequest({ textBytes: 40 }), aCard(), Number.POSITIVE_INFINITY)
     expect(meter.statedCost).toBeNull()
@@ -438,7 +453,7 @@ describe('images beyond those that the request holds', () => {
       wantsImages: wanted > 0,
     })
     expect(meter.read()).toMatchObject({ usage: charged, source })
-    expect(meter.readWithheld()).toMatchObject({ ...stated, outputImages: 2 })
+    expect(meter.readUncharged()).toMatchObject({ ...stated, outputImages: 2 })
   })
 
   test('without a count, the text alone is estimated', () => {
@@ -447,7 +462,7 @@ describe('images beyond those that the request holds', () => {
       usage: { outputTokens: 3, imageOutputTokens: 0, outputImages: 0 },
       source: 'estimated',
     })
-    expect(meter.readWithheld()).toMatchObject({ imageOutputTokens: 1_290, outputImages: 1 })
+    expect(meter.readUncharged()).toMatchObject({ imageOutputTokens: 1_290, outputImages: 1 })
   })
 
   test('that did not come change nothing', () => {
@@ -456,6 +471,6 @@ describe('images beyond those that the request holds', () => {
       usage: { outputTokens: 5, outputImages: 1 },
       source: 'provider',
     })
-    expect(meter.readWithheld()).toBeNull()
+    expect(meter.readUncharged()).toBeNull()
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseExactly } from '#domain/json.ts'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
-import { fromUsage, toUsageEvent } from '#upstream/openai/from-usage.ts'
+import { fromUsage, toPromptEvent, toUsageEvent } from '#upstream/openai/from-usage.ts'
 
 test('cached tokens are part of the prompt', () => {
   const usage = fromUsage({
@@ -149,7 +149,12 @@ test('zero is a count, a missing field is not', () => {
   }
 })
 
-test('a total alone, or with one side, gives the other', () => {
+test('a total with one side gives the other, and alone none: of a vector or a ranking it is the prompt', () => {
+  expect(fromUsage({ total_tokens: 30 })).toBeUndefined()
+  expect(toPromptEvent({ total_tokens: 30 })).toEqual({
+    type: 'usage',
+    usage: { ...NO_USAGE, inputTokens: 30 },
+  })
   expect(fromUsage({ total_tokens: 30, prompt_tokens: 10 })).toMatchObject({
     inputTokens: 10,
     outputTokens: 20,

@@ -120,7 +120,10 @@ describe('to OpenRouter', () => {
     const free = { id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }
     const wish = request(file, { isUnbounded: true })
     expect(open(wish, writes)['plugins']).toEqual([free])
-    const healed = request({ ...file, plugins: [{ id: 'response-healing' }] }, { isUnbounded: true })
+    const healed = request(
+      { ...file, plugins: [{ id: 'response-healing' }] },
+      { isUnbounded: true },
+    )
     expect(open(healed, writes)['plugins']).toEqual([{ id: 'response-healing' }, free])
     const stated = { id: 'file-parser', pdf: { engine: 'native' } }
     const chosen = request({ ...file, plugins: [stated] }, { isUnbounded: true })
