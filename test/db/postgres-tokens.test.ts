@@ -134,7 +134,7 @@ if (POSTGRES_BIN === null) {
           }
         },
       ]
-      for (let n = 0; n < (FULL ? 2_000 : 800); n++) {
+      for (let n = 0; n < (FULL ? 2_000 : 400); n++) {
         await acts[draw(acts.length)]?.()
         for (const { id, ...row } of await tables.all<Record<string, unknown>>(KEPT)) {
           const { kept_spent: spent, kept_held: held } = row
