@@ -115,9 +115,10 @@ export function setBench(open: OpenStore, reopen?: ReopenStore, forgetsSteps = t
   return bench
 }
 
-const AT_ONCE = 250
+/** So few that what settles them together is short in every engine, on a busy machine too. */
+const AT_ONCE = 25
 
-/** So many requests, many of them at once: a crowd one after the other takes several times as long. */
+/** So many requests, some at once: a crowd one after the other takes several times as long. */
 export async function askMany(
   count: number,
   ask: (nth: number) => Promise<unknown>,
