@@ -38,6 +38,8 @@ export interface Engine {
   readonly clock: Clock
   /** Null when no master key was given: credentials can then be neither kept nor read. */
   readonly vault: Vault | null
+  /** Resolves when what this process has begun to write by now is written; but for lines of the log. */
+  settled(): Promise<void>
   read<T>(statements: () => Statements<T>): Promise<T>
   /** One statement that changes rows: how many. */
   run(sql: string, bindings: Named): Promise<number>

@@ -7,6 +7,8 @@ import { createModels } from '../catalogue/models.ts'
 import { createProviders } from '../catalogue/providers.ts'
 import { createRates } from '../catalogue/rates.ts'
 import { createActs } from '../log/acts.ts'
+import { createEvents } from '../outbox/events.ts'
+import { readSettings } from '../outbox/notice-settings.ts'
 import { createSigninStore } from '../signin/store.ts'
 import { createSteadyTime } from '../steady-time.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
@@ -31,7 +33,6 @@ import { audit } from './money/audit.ts'
 import { createLedger } from './money/ledger.ts'
 import { createThresholds } from './money/thresholds.ts'
 import { openNodes } from './nodes.ts'
-import { createEvents } from './outbox/events.ts'
 import { createNoticeSettings } from './outbox/notice-settings.ts'
 import { createNotices } from './outbox/notices.ts'
 import { openMarks } from './outbox/passed-marks.ts'
@@ -85,8 +86,15 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     accounts: createAccounts(database),
     keys: createKeys(database, catalogue),
     admissions: createAdmissions(database, catalogue, marks, life),
-    events: createEvents(database, marks),
-    noticeSettings: createNoticeSettings(database),
+    events: createEvents(engine, {
+      readSettings,
+      account: "body::jsonb #>> '{data,account_id}'",
+      async settled() {
+        await database.flush()
+        await marks.tell()
+      },
+    }),
+    noticeSettings: createNoticeSettings(database, engine),
   }
   return {
     get owner() {
@@ -96,7 +104,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     ...tellCeilings(ports, database.clock, prepareEndUserReader(database)),
     ledger: createLedger(database, catalogue),
     thresholds: createThresholds(database, catalogue),
-    notices: createNotices(database, marks),
+    notices: createNotices(database, engine, marks),
     catalogue: { current: catalogue.current },
     models: createModels(engine, catalogue),
     providers: createProviders(engine, catalogue),

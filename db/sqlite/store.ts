@@ -13,6 +13,7 @@ import { createModels } from '../catalogue/models.ts'
 import { createProviders } from '../catalogue/providers.ts'
 import { createRates } from '../catalogue/rates.ts'
 import { createActs } from '../log/acts.ts'
+import { createEvents } from '../outbox/events.ts'
 import { createSigninStore } from '../signin/store.ts'
 import { createSteadyTime } from '../steady-time.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
@@ -33,7 +34,12 @@ import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts
 import { integrityFindings } from './files/integrity.ts'
 import { createKeys, prepareNoteUse } from './keys/keys.ts'
 import { endLeases } from './outbox/end-leases.ts'
-import { type HeldNoticeSettings, holdNoticeSettings } from './outbox/notice-settings.ts'
+import {
+  createNoticeSettings,
+  type HeldNoticeSettings,
+  holdNoticeSettings,
+} from './outbox/notice-settings.ts'
+import { createNotices } from './outbox/notices.ts'
 
 /** Who opens it, and when. */
 export interface Opening {
@@ -88,9 +94,9 @@ export function createStore(
     answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
       (await import('./admission/answers.ts')).createAnswers(connection, repeats),
     ),
-    ...onEitherEngine(connection, catalogue),
+    ...onEitherEngine(connection, catalogue, noticeSettings),
     ...lazyAccounting(connection, hotState, catalogue),
-    ...lazyNotices(connection, hotState, noticeSettings),
+    noticeSettings: createNoticeSettings(connection, noticeSettings, hotState.forgetMarks),
     catalogue,
     audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
@@ -132,10 +138,20 @@ export function createStore(
 function onEitherEngine(
   connection: Connection,
   catalogue: HeldCatalogue,
-): Pick<GatewayStore, 'acts' | 'models' | 'providers' | 'rates' | 'signin' | 'steadyTime'> {
+  settings: HeldNoticeSettings,
+): Pick<
+  GatewayStore,
+  'acts' | 'events' | 'models' | 'notices' | 'providers' | 'rates' | 'signin' | 'steadyTime'
+> {
   const engine = engineOf(connection)
   return {
     acts: createActs(engine),
+    events: createEvents(engine, {
+      readSettings: settings.read,
+      account: "json_extract(body, '$.data.account_id')",
+      settled: engine.settled,
+    }),
+    notices: createNotices(engine),
     models: createModels(engine, catalogue),
     providers: createProviders(engine, catalogue),
     rates: createRates(catalogue),
@@ -214,39 +230,6 @@ function lazyAccounting(
     ),
     thresholds: lazyPort({ find: true, findMany: true, set: true, webhookSecret: true }, async () =>
       (await import('./money/thresholds.ts')).createThresholds(connection, hotState, catalogue),
-    ),
-  }
-}
-
-function lazyNotices(
-  connection: Connection,
-  hotState: HotState,
-  settings: HeldNoticeSettings,
-): Pick<Store, 'notices' | 'events' | 'noticeSettings'> {
-  return {
-    notices: lazyPort(
-      { post: true, claim: true, tried: true, list: true, find: true, trim: true },
-      async () => (await import('./outbox/notices.ts')).createNotices(connection),
-    ),
-    events: lazyPort(
-      {
-        raise: true,
-        lift: true,
-        release: true,
-        list: true,
-        find: true,
-        unseen: true,
-        see: true,
-        trim: true,
-      },
-      async () => (await import('./outbox/events.ts')).createEvents(connection, settings),
-    ),
-    noticeSettings: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
-      (await import('./outbox/notice-settings.ts')).createNoticeSettings(
-        connection,
-        settings,
-        hotState.forgetMarks,
-      ),
     ),
   }
 }

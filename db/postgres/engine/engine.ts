@@ -19,6 +19,7 @@ export function engineOf(database: Database): Engine {
   return {
     clock,
     vault,
+    settled: () => database.flush(),
     read: (statements) => send(database, statements()),
     run: (sql, bindings) => database.run(sql, bindings as Named),
     write: change,

@@ -6,6 +6,7 @@ import { channelsOf, type Mark, type Threshold } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
+import { writeNotice } from '../../outbox/outbox.ts'
 import {
   type HotThreshold,
   type MarkChange,
@@ -13,7 +14,7 @@ import {
   toThreshold,
 } from '../../rows/low-balance.ts'
 import type { Sql } from '../engine/database.ts'
-import { writeNotice } from '../outbox/write-notice.ts'
+import { send } from '../engine/engine.ts'
 
 /** Writes a change of the mark, in the transaction of the movement. */
 export async function writeMark(tx: Sql, catalogue: Catalogues, change: MarkChange): Promise<void> {
@@ -34,7 +35,7 @@ export async function tellLowBalance(
 ): Promise<void> {
   const { rubPerUsd } = rateAt(catalogue.current(), facts.at)
   for (const notice of draftNotices({ ...facts, rubPerUsd }, channels))
-    await writeNotice(tx, notice)
+    await send(tx, writeNotice(notice))
 }
 
 export interface ThresholdRow {

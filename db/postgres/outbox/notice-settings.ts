@@ -1,62 +1,19 @@
 /** The settings of notices in PostgreSQL. */
 import type { AccountId } from '#domain/id.ts'
-import {
-  describeNoticeSettings,
-  heldAnew,
-  type NoticeSettings,
-  type NoticeSettingsStore,
-} from '#domain/notice-settings.ts'
-import { requireVault } from '../../require-vault.ts'
-import { PLACE, type SettingsRow, toRow, toSettings } from '../../rows/notice-settings-row.ts'
-import { keptSecret } from '../../rows/webhook-secret.ts'
-import type { Database, Sql } from '../engine/database.ts'
-import { noteAct } from '../log/acts.ts'
+import type { NoticeSettingsStore } from '#domain/notice-settings.ts'
+import { changeSettings, readSettings, webhookSecret } from '../../outbox/notice-settings.ts'
+import type { Engine } from '../../statements.ts'
+import type { Database } from '../engine/database.ts'
 
-const readRow = (sql: Sql): Promise<SettingsRow | null> =>
-  sql.get<SettingsRow>('SELECT * FROM notice_settings')
-
-export const readSettings = async (sql: Sql): Promise<NoticeSettings> =>
-  toSettings(await readRow(sql))
-
-export const createNoticeSettings = (database: Database): NoticeSettingsStore => ({
-  find: () => readSettings(database),
-
+export const createNoticeSettings = (database: Database, engine: Engine): NoticeSettingsStore => ({
+  find: () => engine.read(readSettings),
   async set(change, offer, act) {
-    const changed = await database.change(async (tx) => {
-      const known = await readRow(tx)
-      const before = toSettings(known)
-      const after = { ...before, ...change }
-      const standing = known?.sealed_webhook_secret ?? null
-      const { sealed, isNew } = keptSecret(after.webhookUrl, standing, offer, (secret) =>
-        requireVault(database).seal(secret, PLACE),
-      )
-      await tx.run('DELETE FROM notice_settings')
-      await tx.run(
-        `INSERT INTO notice_settings (id, email, webhook_url, sealed_webhook_secret, ceiling_percents, quiet_from,
-           quiet_until, digest_at, wakes_for_critical)
-         VALUES (1, $email, $webhook_url, $sealed_webhook_secret, $ceiling_percents, $quiet_from, $quiet_until, $digest_at,
-           $wakes_for_critical)`,
-        { ...toRow(after), sealed_webhook_secret: sealed },
-      )
-      for (const [severity, until] of heldAnew(change, after, act.at)) {
-        await tx.run(
-          'UPDATE events SET held_until = ? WHERE held_until IS NOT NULL AND severity = ?',
-          ...[until, severity],
-        )
-      }
-      const changed = { before, after, hasNewSecret: isNew }
-      await noteAct(tx, act, describeNoticeSettings(changed))
-      return changed
-    })
+    const changed = await engine.change(() => changeSettings(engine, change, offer, act))
     // Also where they stay: the one before may have been cut off.
     if (change.ceilingPercents !== undefined) await forgetMarks(database)
     return changed
   },
-
-  async webhookSecret() {
-    const sealed = (await readRow(database))?.sealed_webhook_secret
-    return sealed ? requireVault(database).open(sealed, PLACE) : null
-  },
+  webhookSecret: () => webhookSecret(engine),
 })
 
 /** Accounts whose requests wait for one transaction. */

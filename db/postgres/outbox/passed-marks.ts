@@ -4,6 +4,8 @@ import type { Instant } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import { type AccountId, type KeyId, newEventId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { readSettings } from '../../outbox/notice-settings.ts'
+import { raise } from '../../outbox/raise.ts'
 import {
   type BeyondHold,
   ceilingOfAccount,
@@ -13,8 +15,8 @@ import {
   type PassedCeiling,
 } from '../../rows/mark-events.ts'
 import type { Database, Sql } from '../engine/database.ts'
+import { send } from '../engine/engine.ts'
 import { channelsOfRow, type ThresholdRow, tellLowBalance } from '../money/low-balance.ts'
-import { raise } from './raise.ts'
 
 export interface Marks {
   /** All that are left; whichever node comes first. */
@@ -66,8 +68,8 @@ export const openMarks = (database: Database, catalogue: Catalogues): Marks => (
 async function tellMark(tx: Sql, catalogue: Catalogues, { kind, fact }: MarkRow): Promise<void> {
   const read = JSON.parse(fact)
   if (kind === 'low_balance') await tellOfBalance(tx, catalogue, read)
-  else if (kind === 'beyond_hold') await raise(tx, beyondHold(read))
-  else await raise(tx, await ceilingPassed(tx, kind, read))
+  else if (kind === 'beyond_hold') await send(tx, raise(beyondHold(read), readSettings))
+  else await send(tx, raise(await ceilingPassed(tx, kind, read), readSettings))
 }
 
 const usd = (nanos: number): UsdNanos => BigInt(nanos) as UsdNanos

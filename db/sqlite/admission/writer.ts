@@ -8,15 +8,16 @@ import { type AccountId, chargeEntryId, type GenerationId, type KeyId } from '#d
 import type { StagedAnswer } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import { raise } from '../../outbox/raise.ts'
 import { ACTIVITY_COLUMNS, activityValues } from '../../rows/activity-row.ts'
 import type { MarkChange } from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
+import { prepareRunNow } from '../engine/engine.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareMarkWriter } from '../money/low-balance.ts'
 import { prepareStay } from '../money/moved-days.ts'
 import { prepareSums } from '../money/sums.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
-import { prepareRaise } from '../outbox/raise.ts'
 import type { OpenHold } from './hot-state.ts'
 import type { WindowSlots } from './window-slots.ts'
 
@@ -50,6 +51,7 @@ export function prepareWriter(
 ): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
+  const runNow = prepareRunNow(database)
   const insertHold = statement<unknown, SQLQueryBindings[]>(
     database,
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
@@ -113,7 +115,7 @@ export function prepareWriter(
       sums.debit(accountId, amount)
     },
     mark: prepareMarkWriter(connection, catalogue),
-    raise: prepareRaise(database, noticeSettings),
+    raise: (event) => void runNow(raise(event, noticeSettings.read)),
     show: prepareShow(database),
     spend: sums.spend,
     stay: prepareStay(database),

@@ -28,6 +28,7 @@ export function engineOf({ database, commit, clock, vault }: Connection): Engine
   return {
     clock,
     vault,
+    settled: async () => commit.flushAwaited(),
     read: async (statements) => runNow(statements()),
     run: (sql, bindings) => write(() => run(sql, bindings)),
     write,

@@ -4,17 +4,18 @@ import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { draftNotices } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
+import { writeNotice } from '../../outbox/outbox.ts'
 import type { MarkChange } from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
+import { prepareRunNow } from '../engine/engine.ts'
 import { statement } from '../engine/statement.ts'
-import { openOutboxTable } from '../outbox/outbox-table.ts'
 
 /** Writes a change of the mark; call it inside the transaction of the movement. */
 export function prepareMarkWriter(
   { database }: Connection,
   catalogue: Catalogues,
 ): (change: MarkChange) => void {
-  const outbox = openOutboxTable(database)
+  const runNow = prepareRunNow(database)
   const setMark = statement<unknown, [Instant | null, AccountId]>(
     database,
     'UPDATE thresholds SET notified_at = ? WHERE account_id = ?',
@@ -23,6 +24,7 @@ export function prepareMarkWriter(
     setMark().run(mark?.notifiedAt ?? null, accountId)
     if (facts === null) return
     const { rubPerUsd } = rateAt(catalogue.current(), facts.at)
-    for (const notice of draftNotices({ ...facts, rubPerUsd }, channels)) outbox.write(notice)
+    for (const notice of draftNotices({ ...facts, rubPerUsd }, channels))
+      runNow(writeNotice(notice))
   }
 }
