@@ -11,7 +11,7 @@ import { call } from './gateway/operator.ts'
 import { reserveFile, type SecretFile } from './keys/secret-file.ts'
 import { clean } from './terminal/clean.ts'
 import { confirm } from './terminal/confirm.ts'
-import { paint, print, printJson, printNote } from './terminal/output.ts'
+import { noteDone, print, printJson, printNote } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
 import { inFile, lineOf, lineOfFault } from './toml-lines.ts'
 
@@ -48,7 +48,7 @@ export const mount: Mount = (root) =>
         if (plan.steps.length === 0) {
           if (context.json)
             printJson({ ...plan, done: 0, secrets: [], warnings: [], failure: null })
-          printNote(context, `${paint(context, 'green', '✓')} nothing to change`)
+          noteDone(context, 'nothing to change')
           return
         }
         const credentials = readCredentials(context, plan)
@@ -159,5 +159,5 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
       'fix that and apply again: completed steps are not repeated',
     )
   }
-  printNote(context, `${paint(context, 'green', '✓')} ${countSteps(steps, true)}`)
+  noteDone(context, countSteps(steps, true))
 }

@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson } from '../terminal/output.ts'
 
 export const mount: Mount = (accounts) =>
   accounts
@@ -22,10 +22,7 @@ export const mount: Mount = (accounts) =>
         })
         const closed = await call(context, 'accounts.close', { account: id })
         if (context.json) return printJson(closed)
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} closed ${what}; keys revoked: ${closed.revoked_keys}`,
-        )
+        noteDone(context, `closed ${what}; keys revoked: ${closed.revoked_keys}`)
         if (context.quiet) print(closed.id)
       }),
     )

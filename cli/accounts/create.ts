@@ -4,7 +4,7 @@ import { action, type Mount } from '../action.ts'
 import { addLimitFlags, type LimitFlags, readLimitFlags } from '../flags/limit-flags.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (accounts) =>
   addLimitFlags(
@@ -19,7 +19,7 @@ export const mount: Mount = (accounts) =>
       const record = await call(context, 'accounts.create', { ...limits, name: text })
       if (context.json) return printJson(record)
       const name = clean(record.name)
-      printNote(context, `${paint(context, 'green', '✓')} created account ${name}`)
+      noteDone(context, `created account ${name}`)
       print(record.id)
       const word = shellWord(name)
       printNote(context, `next: gatewayctl balance top-up 50 --account ${word}`)

@@ -9,7 +9,14 @@ import { readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { type Column, paint, print, printJson, printList, printNote } from '../terminal/output.ts'
+import {
+  type Column,
+  noteDone,
+  print,
+  printJson,
+  printList,
+  printNote,
+} from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
 interface Flags {
@@ -82,9 +89,9 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
     })
     if (context.json) return printJson(member)
     const before = member.previous_role === null ? '' : ` (was ${member.previous_role})`
-    printNote(
+    noteDone(
       context,
-      `${paint(context, 'green', '✓')} ${clean(member.email)} is ${member.role} of ${clean(member.account)}${before}`,
+      `${clean(member.email)} is ${member.role} of ${clean(member.account)}${before}`,
     )
     print(member.id)
     if (member.last_sign_in_at !== null) return
@@ -104,10 +111,7 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
     if (context.json) return printJson(member)
     if (context.quiet) return print(member.id)
     const { email, account, role, previous_role } = member
-    printNote(
-      context,
-      `${paint(context, 'green', '✓')} ${clean(email)} is ${role} of ${clean(account)} (was ${previous_role})`,
-    )
+    noteDone(context, `${clean(email)} is ${role} of ${clean(account)} (was ${previous_role})`)
   },
   async remove(context, named) {
     const question = `remove ${clean(named.person)} from ${clean(named.account)}, or withdraw their invitation? Keys stay`
@@ -120,7 +124,7 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
       member.pending === null
         ? `removed ${email} from ${account}; their keys stay`
         : `withdrew the invitation of ${email} to ${account}`
-    printNote(context, `${paint(context, 'green', '✓')} ${done}`)
+    noteDone(context, done)
   },
 }
 

@@ -13,7 +13,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { count } from '../terminal/count.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { withTypedFlags } from '../terminal/typed-flags.ts'
 import { asideOf, lockStopped } from './aside.ts'
@@ -89,7 +89,7 @@ const refused = (message: string, hint: string | null = null): CommandError =>
 
 function show(context: Context, record: RestoreRecord): void {
   const { restored, replaced, audit } = record
-  printNote(context, `${paint(context, 'green', '✓')} restored ${clean(restored)}`)
+  noteDone(context, `restored ${clean(restored)}`)
   if (replaced !== null) printNote(context, `  the previous database is kept: ${clean(replaced)}`)
   if (context.quiet) return
   const { entries, accounts, found } = audit

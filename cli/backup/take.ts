@@ -15,7 +15,7 @@ import { denied, fileExists, isReadOnly } from '../gateway/access.ts'
 import { notInitialised } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { bytes } from '../terminal/relative-time.ts'
 import { cannotWrite, chooseDestination, removeOldest } from './directory.ts'
@@ -87,7 +87,7 @@ async function take(
   print(clean(file))
   const size = `${bytes(record.size_bytes)}, schema ${record.schema_version}`
   const checked = verified === null ? '' : `, ${whatIsVerified(verified)}`
-  printNote(context, `${paint(context, 'green', '✓')} backup taken: ${size}${checked}`)
+  noteDone(context, `backup taken: ${size}${checked}`)
   for (const old of record.removed) printNote(context, `  removed ${clean(old)}`)
   printNote(context, '  the master key is not included: back it up separately')
 }

@@ -7,7 +7,7 @@ import { readAmount } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson } from '../terminal/output.ts'
 
 export const mount: Mount = (balance) =>
   balance
@@ -33,10 +33,7 @@ export const mount: Mount = (balance) =>
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.entry.id)
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} adjusted by $${record.entry.amount_usd} (${record.entry.id})`,
-        )
+        noteDone(context, `adjusted by $${record.entry.amount_usd} (${record.entry.id})`)
         print(`balance $${record.balance_usd}`)
       }),
     )

@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { BACKCHANNEL_HELP } from './backchannel-flag.ts'
 import { collect } from './collect.ts'
@@ -72,7 +72,7 @@ export const mount: Mount = (clients) =>
         }
         if (redirects.length > 0) await confirmLoss(context, client, redirects)
         const edited = await call(context, 'clients.edit', { client, ...stated })
-        printNote(context, `${paint(context, 'green', '✓')} changed client ${clean(edited.name)}`)
+        noteDone(context, `changed client ${clean(edited.name)}`)
         showClient(context, edited)
       }),
     )

@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { printDone } from '../terminal/output.ts'
 
 export const mount: Mount = (clients) =>
   clients
@@ -18,8 +18,6 @@ export const mount: Mount = (clients) =>
           act: `remove client ${clean(name)}`,
         })
         const removed = await call(context, 'clients.remove', { client })
-        if (context.json) return printJson(removed)
-        if (context.quiet) return print(removed.client_id)
-        printNote(context, `${paint(context, 'green', '✓')} removed client ${clean(name)}`)
+        printDone(context, removed, removed.client_id, `removed client ${clean(name)}`)
       }),
     )

@@ -1,7 +1,7 @@
 /** `gatewayctl clients rotate-signing-key`: ID tokens are signed with a new key from now on. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (clients) =>
   clients
@@ -11,7 +11,7 @@ export const mount: Mount = (clients) =>
       action(async (context) => {
         const rotated = await call(context, 'clients.rotate-signing-key', {})
         if (context.json) return printJson(rotated)
-        printNote(context, `${paint(context, 'green', '✓')} ID tokens are signed with a new key`)
+        noteDone(context, 'ID tokens are signed with a new key')
         print(rotated.key_id)
         printNote(context, `old keys still published: ${rotated.kept.join(', ') || 'none'}`)
       }),

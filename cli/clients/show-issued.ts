@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printNote, printRecord } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote, printRecord } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 
 /** `-q` prints the secret, not the id: it is the only copy. Of a public client, which has none, the id. @throws CommandError 1 where it cannot be written */
@@ -22,7 +22,7 @@ export function showIssued(
     showOnce(() => (context.json ? printJson(issued) : print(secret ?? id)), copy)
     return
   }
-  printNote(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
+  noteDone(context, `${done} ${clean(name)}`)
   const fields = [
     ['client_id', id],
     ...(secret === null ? [] : [['client_secret', secret] as const]),

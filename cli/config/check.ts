@@ -8,7 +8,7 @@ import { readDeliverySettings } from '../settings/delivery-settings.ts'
 import { readSharedStore } from '../settings/shared-store.ts'
 import { readSigninSettings } from '../settings/signin-settings.ts'
 import { readTelemetrySettings } from '../settings/telemetry-settings.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson } from '../terminal/output.ts'
 import { noteMissing } from './path.ts'
 
 /** What `--json` prints of a file that is good. */
@@ -39,7 +39,7 @@ export const mount: Mount = (config) =>
         if (context.json) return printJson(record)
         if (context.quiet) return
         for (const name of settings) print(name)
-        printNote(context, `${paint(context, 'green', '✓')} ${path}: ${settings.length} settings`)
+        noteDone(context, `${path}: ${settings.length} settings`)
         noteMissing(alone)
       }),
     )

@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { CHANNELS, readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (deliveries) =>
   deliveries
@@ -20,10 +20,7 @@ export const mount: Mount = (deliveries) =>
         if (context.json) return printJson(record)
         const { event_id, channels, running } = record
         const when = running ? 'will be sent again' : 'will be sent again when a gateway runs'
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} ${event_id} ${when} by ${channels.join(' and ')}`,
-        )
+        noteDone(context, `${event_id} ${when} by ${channels.join(' and ')}`)
         print(event_id)
         printNote(context, `next: gatewayctl deliveries show ${event_id}`)
       }),

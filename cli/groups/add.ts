@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { count } from '../terminal/count.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showGroup } from './show-group.ts'
 
 export const mount: Mount = (groups) =>
@@ -14,10 +14,7 @@ export const mount: Mount = (groups) =>
     .action(
       action(async (context, group: string, people: string[]) => {
         const record = await call(context, 'groups.add', { group, people })
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} ${group} has ${count(record.people.length, 'person', 'people')}`,
-        )
+        noteDone(context, `${group} has ${count(record.people.length, 'person', 'people')}`)
         showGroup(context, record)
       }),
     )

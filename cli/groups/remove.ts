@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showGroup } from './show-group.ts'
 
 export const mount: Mount = (groups) =>
@@ -24,7 +24,7 @@ export const mount: Mount = (groups) =>
           act: `take ${who} out of ${clean(group)}`,
         })
         const record = await call(context, 'groups.remove', { group, people })
-        printNote(context, `${paint(context, 'green', '✓')} took ${who} out of ${clean(group)}`)
+        noteDone(context, `took ${who} out of ${clean(group)}`)
         showGroup(context, record)
       }),
     )

@@ -5,7 +5,7 @@ import { usageError } from '../exit.ts'
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone, printNote } from '../terminal/output.ts'
 import { showProvider } from './show-provider.ts'
 
 interface Flags extends SecretFlags {
@@ -46,7 +46,7 @@ export const mount: Mount = (identities) =>
         const added = await withSecretLast(context, flags, 'secret', (secret) =>
           call(context, 'identities.add', { ...stated, ...(secret == null ? {} : { secret }) }),
         )
-        printNote(context, `${paint(context, 'green', '✓')} added identity provider ${clean(name)}`)
+        noteDone(context, `added identity provider ${clean(name)}`)
         showProvider(context, added)
         printNote(context, 'register this redirect URI at the provider, exactly as printed')
       }),

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showProvider } from './show-provider.ts'
 
 interface Flags extends SecretFlags {
@@ -51,10 +51,7 @@ export const mount: Mount = (identities) =>
           ...stated,
           ...(secret === null ? {} : { secret }),
         })
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} changed identity provider ${clean(name)}`,
-        )
+        noteDone(context, `changed identity provider ${clean(name)}`)
         showProvider(context, edited)
       }),
     )

@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { printDone } from '../terminal/output.ts'
 import { withRedirect } from './show-provider.ts'
 
 export const mount: Mount = (identities) =>
@@ -20,11 +20,6 @@ export const mount: Mount = (identities) =>
           act: `remove identity provider ${clean(name)}`,
         })
         const removed = withRedirect(context, await call(context, 'identities.remove', { name }))
-        if (context.json) return printJson(removed)
-        if (context.quiet) return print(removed.name)
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} removed identity provider ${clean(name)}`,
-        )
+        printDone(context, removed, removed.name, `removed identity provider ${clean(name)}`)
       }),
     )

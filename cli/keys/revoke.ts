@@ -4,7 +4,7 @@ import { inFlight, recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson } from '../terminal/output.ts'
 
 export const mount: Mount = (keys) =>
   keys
@@ -29,7 +29,7 @@ export const mount: Mount = (keys) =>
         }
         if (context.json) return printJson(revoked.length === 1 ? revoked[0] : revoked)
         for (const { id, name } of revoked) {
-          printNote(context, `${paint(context, 'green', '✓')} revoked ${clean(name)} (${id})`)
+          noteDone(context, `revoked ${clean(name)} (${id})`)
           if (context.quiet) print(id)
         }
       }),

@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { clean, toJson } from '../terminal/clean.ts'
-import { paint, print, printNote } from '../terminal/output.ts'
+import { noteDone, print, printNote } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 import { describeLimits } from './describe-limits.ts'
 import type { SecretFile } from './secret-file.ts'
@@ -33,7 +33,7 @@ export async function showIssued(
   const isKept = typeof shown === 'object'
   if (isKept) showOnce(() => shown.keep(key), { done, help })
   for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
-  printNote(context, `${paint(context, 'green', '✓')} ${done}`)
+  noteDone(context, done)
   const result = context.json ? toJson(issued) : await resultOf(context, issued, shown)
   if (isKept) print(result)
   else showOnce(() => print(result), { done, help })

@@ -5,7 +5,7 @@ import { action, type Mount } from '../action.ts'
 import { readChoice } from '../flags/read-choice.ts'
 import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
 
 interface Flags extends PriceFlags {
@@ -52,7 +52,7 @@ export const mount: Mount = (models) =>
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.id)
-        printNote(context, `${paint(context, 'green', '✓')} added model ${record.id}`)
+        noteDone(context, `added model ${record.id}`)
         if (record.price === null) {
           printNote(context, '! it has no price, so requests to it are refused')
           printNote(context, `next: gatewayctl models price ${record.id} ${PRICES[record.kind]}`)

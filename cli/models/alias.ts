@@ -4,7 +4,7 @@ import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { type Column, paint, print, printJson, printList, printNote } from '../terminal/output.ts'
+import { type Column, noteDone, print, printJson, printList } from '../terminal/output.ts'
 
 type Alias = VerbRecord<'models.alias.list'>[number]
 
@@ -26,10 +26,7 @@ export const mount: Mount = (models) =>
         const alias = await call(context, 'models.alias.set', { name, model })
         if (context.json) return printJson(alias)
         if (context.quiet) return print(alias.name)
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} ${clean(`${alias.name} is ${alias.model}`)}, from the next request`,
-        )
+        noteDone(context, `${clean(`${alias.name} is ${alias.model}`)}, from the next request`)
       }),
     )
 

@@ -8,7 +8,7 @@ import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printDone, printJson } from '../terminal/output.ts'
 import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
 
 interface Flags extends PriceFlags {
@@ -35,7 +35,7 @@ export const mount: Mount = (models) =>
         // Prints the added price, which may take effect later, and not the current one.
         const { id, added, previous } = record
         if (context.quiet) return print(added.version)
-        printNote(context, `${paint(context, 'green', '✓')} priced ${clean(id)} (${added.version})`)
+        noteDone(context, `priced ${clean(id)} (${added.version})`)
         const from = flags.from === undefined ? '' : `, from ${added.effective_from}`
         print(clean(`${priceChanges(previous, added)}${from}`))
       }),
@@ -102,7 +102,5 @@ async function clear(context: Context, text: string, flags: Flags): Promise<void
     act: `remove the price of ${clean(model)}`,
   })
   const record = await call(context, 'models.unprice', { model })
-  if (context.json) return printJson(record)
-  if (context.quiet) return print(record.id)
-  printNote(context, `${paint(context, 'green', '✓')} ${clean(model)} has no price and is refused`)
+  printDone(context, record, record.id, `${clean(model)} has no price and is refused`)
 }

@@ -7,7 +7,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { count } from '../terminal/count.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, paint, print, printJson, printNote } from '../terminal/output.ts'
 
 interface Flags {
   readonly from?: string
@@ -60,10 +60,7 @@ async function carryOut(context: Context, input: Input, plan: Plan): Promise<voi
   const done = await call(context, 'models.refresh', { ...input, plan: plan.plan })
   if (context.json) return printJson(done)
   const confirmed = count(done.confirmed.length, 'price')
-  printNote(
-    context,
-    `${paint(context, 'green', '✓')} changed ${todo ?? 'nothing'}; ${confirmed} confirmed`,
-  )
+  noteDone(context, `changed ${todo ?? 'nothing'}; ${confirmed} confirmed`)
 }
 
 async function readPrices(path: string): Promise<Input['entries']> {

@@ -4,7 +4,7 @@ import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { printDone } from '../terminal/output.ts'
 
 export const mount: Mount = (models) =>
   models
@@ -19,8 +19,6 @@ export const mount: Mount = (models) =>
           act: `remove model ${clean(model)}`,
         })
         const removed = await call(context, 'models.remove', { model })
-        if (context.json) return printJson(removed)
-        if (context.quiet) return print(removed.id)
-        printNote(context, `${paint(context, 'green', '✓')} removed model ${clean(model)}`)
+        printDone(context, removed, removed.id, `removed model ${clean(model)}`)
       }),
     )

@@ -8,7 +8,7 @@ import { usageError } from '../exit.ts'
 import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { type Column, paint, printJson, printList, printNote } from '../terminal/output.ts'
+import { type Column, noteDone, printJson, printList, printNote } from '../terminal/output.ts'
 import { timeLeft } from '../terminal/relative-time.ts'
 
 interface Flags {
@@ -46,8 +46,7 @@ export const mount: Mount = (models) =>
         if (pattern === undefined || pattern === 'list') return await list(context, flags)
         checkFlags(flags, pattern)
         const { route, message } = await act(context, pattern, flags)
-        if (message !== null)
-          printNote(context, `${paint(context, 'green', '✓')} ${clean(message)}`)
+        if (message !== null) noteDone(context, clean(message))
         if (context.json) return printJson(route)
         printList(context, route.hops, columns(context, route), ({ provider }) => provider)
         if (context.isTerminal && !context.quiet) printSource(context, route, pattern)

@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson } from '../terminal/output.ts'
 
 export const mount: Mount = (models) =>
   models
@@ -14,9 +14,6 @@ export const mount: Mount = (models) =>
         const removed = await call(context, 'models.alias.remove', { name })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.name)
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} ${clean(`${removed.name} is no longer ${removed.model}`)}`,
-        )
+        noteDone(context, `${clean(`${removed.name} is no longer ${removed.model}`)}`)
       }),
     )

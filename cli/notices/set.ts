@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 import { settingFields } from './setting-fields.ts'
 
@@ -75,7 +75,7 @@ function showChanges(context: Context, record: SetRecord): void {
     else print(changes)
     return
   }
-  printNote(context, `${paint(context, 'green', '✓')} ${changes}`)
+  noteDone(context, changes)
   showOnce(() => (context.json ? printJson(record) : print(secret)), {
     done: changes,
     help: 'gatewayctl notices set --rotate-secret',

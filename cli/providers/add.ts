@@ -12,7 +12,7 @@ import {
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { count } from '../terminal/count.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { checkProvider, printChecked } from './check.ts'
 
 interface Flags extends SecretFlags, AddressFlags {
@@ -56,10 +56,7 @@ export const mount: Mount = (providers) =>
         if (context.quiet) return print(record.name)
         const checked = flags.check ? await checkProvider(context, name) : null
         if (context.json) return printJson({ ...record, check: checked })
-        printNote(
-          context,
-          `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`,
-        )
+        noteDone(context, `added provider ${name} (${record.type})`)
         const { models, unpriced_models: unpriced } = record
         if (flags.check) printChecked(context, record, checked)
         else printNote(context, `  to check it: gatewayctl providers test ${name}`)

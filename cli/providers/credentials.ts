@@ -10,7 +10,7 @@ import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { type Column, paint, printJson, printList, printNote } from '../terminal/output.ts'
+import { type Column, noteDone, printJson, printList } from '../terminal/output.ts'
 import { timeLeft } from '../terminal/relative-time.ts'
 
 interface Flags extends SecretFlags {
@@ -83,10 +83,7 @@ async function add(context: Context, provider: string, name: string, flags: Flag
     })
   const after = await set()
   const what = isKnown ? 'changed' : 'added'
-  printNote(
-    context,
-    `${paint(context, 'green', '✓')} ${what} credential ${name} of ${clean(provider)}, from the next request`,
-  )
+  noteDone(context, `${what} credential ${name} of ${clean(provider)}, from the next request`)
   printCredentials(context, after)
 }
 
@@ -96,10 +93,7 @@ async function remove(context: Context, provider: string, name: string): Promise
     act: `remove credential ${clean(name)} of ${clean(provider)}`,
   })
   const after = await call(context, 'providers.credentials.remove', { provider, name })
-  printNote(
-    context,
-    `${paint(context, 'green', '✓')} removed credential ${clean(name)} of ${clean(provider)}`,
-  )
+  noteDone(context, `removed credential ${clean(name)} of ${clean(provider)}`)
   printCredentials(context, after)
 }
 

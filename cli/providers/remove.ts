@@ -4,7 +4,7 @@ import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { printDone } from '../terminal/output.ts'
 
 export const mount: Mount = (providers) =>
   providers
@@ -20,11 +20,11 @@ export const mount: Mount = (providers) =>
           act: `remove provider ${clean(name)}`,
         })
         const removed = await call(context, 'providers.remove', { name })
-        if (context.json) return printJson(removed)
-        if (context.quiet) return print(removed.name)
-        printNote(
+        printDone(
           context,
-          `${paint(context, 'green', '✓')} removed provider ${clean(name)} and ${models} models`,
+          removed,
+          removed.name,
+          `removed provider ${clean(name)} and ${models} models`,
         )
       }),
     )

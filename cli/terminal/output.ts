@@ -41,6 +41,17 @@ export const printNote = (context: Context, text: string): void => {
   writeError(context.isJsonLog ? noteLine(context.clock, note) : `${note}\n`)
 }
 
+/** A note of what was done. */
+export const noteDone = (context: Context, text: string): void =>
+  printNote(context, `${paint(context, 'green', '✓')} ${text}`)
+
+/** What a change leaves: its record as JSON, with `--quiet` an id, else a note of it. */
+export function printDone(context: Context, record: unknown, id: string, text: string): void {
+  if (context.json) printJson(record)
+  else if (context.quiet) print(id)
+  else noteDone(context, text)
+}
+
 export const printJson = (record: unknown): void => print(toJson(record))
 
 /** A list: JSON array, ids only, TSV for a pipe, a table for a person. */

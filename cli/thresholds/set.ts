@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { readCeiling } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 
 interface Flags {
@@ -60,7 +60,7 @@ function showChanges(context: Context, record: SetRecord): void {
     else print(context.quiet ? clean(account) : changes)
     return
   }
-  printNote(context, `${paint(context, 'green', '✓')} ${changes}`)
+  noteDone(context, changes)
   showOnce(() => (context.json ? printJson(record) : print(secret)), {
     done: changes,
     help: 'gatewayctl thresholds set --rotate-secret',

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { type Column, paint, print, printJson, printList, printNote } from '../terminal/output.ts'
+import { type Column, printDone, printList } from '../terminal/output.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -45,10 +45,10 @@ async function withdraw(context: Context, person: string, access: string): Promi
     person,
     access,
   })
-  if (context.json) return printJson(gone)
-  if (context.quiet) return print(gone.id)
-  printNote(
+  printDone(
     context,
-    `${paint(context, 'green', '✓')} ${clean(gone.client_id ?? '')} has no access for ${clean(gone.person)} any more`,
+    gone,
+    gone.id,
+    `${clean(gone.client_id ?? '')} has no access for ${clean(gone.person)} any more`,
   )
 }

@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -19,7 +19,7 @@ export const mount: Mount = (users) =>
           email,
           ...(name === undefined ? {} : { name }),
         })
-        printNote(context, `${paint(context, 'green', '✓')} added ${clean(person.email)}`)
+        noteDone(context, `added ${clean(person.email)}`)
         showPerson(context, person)
       }),
     )

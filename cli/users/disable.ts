@@ -4,7 +4,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { count } from '../terminal/count.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -26,7 +26,7 @@ export const mount: Mount = (users) =>
           ...context.accountInput,
           person: text,
         })
-        printNote(context, `${paint(context, 'green', '✓')} disabled ${clean(email)}`)
+        noteDone(context, `disabled ${clean(email)}`)
         showPerson(context, person)
       }),
     )

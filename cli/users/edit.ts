@@ -4,7 +4,7 @@ import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 interface Flags {
@@ -33,7 +33,7 @@ export const mount: Mount = (users) =>
           ...(name !== undefined && { name }),
           ...(email !== undefined && { email }),
         })
-        printNote(context, `${paint(context, 'green', '✓')} changed ${clean(edited.email)}`)
+        noteDone(context, `changed ${clean(edited.email)}`)
         showPerson(context, edited)
       }),
     )

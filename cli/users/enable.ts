@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -16,7 +16,7 @@ export const mount: Mount = (users) =>
           ...context.accountInput,
           person: text,
         })
-        printNote(context, `${paint(context, 'green', '✓')} enabled ${clean(person.email)}`)
+        noteDone(context, `enabled ${clean(person.email)}`)
         showPerson(context, person)
       }),
     )

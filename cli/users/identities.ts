@@ -5,7 +5,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, printNote } from '../terminal/output.ts'
+import { noteDone, paint, printNote } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -51,10 +51,7 @@ async function remove(context: Context, text: string, provider: string): Promise
     person: text,
     provider,
   })
-  printNote(
-    context,
-    `${paint(context, 'green', '✓')} unlinked ${person.unlinked} from ${clean(email)}`,
-  )
+  noteDone(context, `unlinked ${person.unlinked} from ${clean(email)}`)
   showPerson(context, person)
   if (sessions > 0) printNote(context, `next: gatewayctl users sessions revoke ${clean(email)}`)
 }

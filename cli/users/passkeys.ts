@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { type Column, paint, print, printJson, printList, printNote } from '../terminal/output.ts'
+import { type Column, printDone, printList, printNote } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
 export const mount: Mount = (users) =>
@@ -58,11 +58,6 @@ async function remove(context: Context, text: string, passkey: string): Promise<
     act: `remove ${clean(passkey)} of ${clean(email)}`,
   })
   const removed = await call(context, 'users.passkeys.remove', { ...named, passkey })
-  if (context.json) return printJson(removed)
-  if (context.quiet) return print(removed.id)
-  printNote(
-    context,
-    `${paint(context, 'green', '✓')} removed ${clean(removed.name)} of ${clean(email)}`,
-  )
+  printDone(context, removed, removed.id, `removed ${clean(removed.name)} of ${clean(email)}`)
   if (sessions > 0) printNote(context, `next: gatewayctl users sessions revoke ${clean(email)}`)
 }

@@ -4,7 +4,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { count } from '../terminal/count.ts'
-import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { printDone } from '../terminal/output.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -25,8 +25,6 @@ export const mount: Mount = (users) =>
           ...context.accountInput,
           person: text,
         })
-        if (context.json) return printJson(removed)
-        if (context.quiet) return print(removed.id)
-        printNote(context, `${paint(context, 'green', '✓')} removed ${clean(email)}`)
+        printDone(context, removed, removed.id, `removed ${clean(email)}`)
       }),
     )

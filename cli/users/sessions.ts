@@ -7,7 +7,14 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { count } from '../terminal/count.ts'
-import { type Column, paint, print, printJson, printList, printNote } from '../terminal/output.ts'
+import {
+  type Column,
+  noteDone,
+  print,
+  printDone,
+  printJson,
+  printList,
+} from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
 export const mount: Mount = (users) =>
@@ -58,9 +65,7 @@ async function end(context: Context, person: string, session: string): Promise<v
     person,
     session,
   })
-  if (context.json) return printJson(ended)
-  if (context.quiet) return print(ended.id)
-  printNote(context, `${paint(context, 'green', '✓')} ended a session of ${clean(ended.person)}`)
+  printDone(context, ended, ended.id, `ended a session of ${clean(ended.person)}`)
 }
 
 async function revoke(context: Context, text: string): Promise<void> {
@@ -74,5 +79,5 @@ async function revoke(context: Context, text: string): Promise<void> {
   if (context.json) return printJson(person)
   if (context.quiet) return print(person.id)
   const ended = count(person.ended_sessions, 'session')
-  printNote(context, `${paint(context, 'green', '✓')} signed ${clean(email)} out of ${ended}`)
+  noteDone(context, `signed ${clean(email)} out of ${ended}`)
 }
