@@ -1,5 +1,5 @@
 /** Standard output and error, written to directly: creating the runtime's streams costs a short command milliseconds. */
-import { fstatSync, writeSync } from 'node:fs'
+import { fstatSync, readFileSync, writeSync } from 'node:fs'
 import { type Outlet, openOutlet } from './outlet.ts'
 
 interface Output {
@@ -44,6 +44,7 @@ function write(output: Output, text: string): void {
 /** Returns how many bytes were handled: all, unless the descriptor would block. */
 function writeNow(fd: number, bytes: Uint8Array): number {
   let taken = 0
+  if (fd === OUT.fd && isStandIn()) gone.add(fd)
   try {
     while (taken < bytes.length) taken += writeSync(fd, bytes, taken)
   } catch (error) {
@@ -55,6 +56,28 @@ function writeNow(fd: number, bytes: Uint8Array): number {
     return bytes.length
   }
   return taken
+}
+
+/** `O_CLOEXEC`, as Linux shows it: what was inherited never has it. */
+const CLOSED_ON_EXEC = 0o2000000
+
+let standsIn: boolean | null = null
+
+/** Whether standard output was closed before the start, where the runtime opens `/dev/null` in its place: a write to it says nothing. */
+function isStandIn(): boolean {
+  standsIn ??= (flagsOf(OUT.fd) & CLOSED_ON_EXEC) !== 0
+  return standsIn
+}
+
+/** None where the system does not show them. */
+function flagsOf(fd: number): number {
+  try {
+    const [, flags = ''] =
+      /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) ?? []
+    return Number.parseInt(flags, 8) || 0
+  } catch {
+    return 0
+  }
 }
 
 /** Output could not be written, for example because a disk is full. */

@@ -107,6 +107,27 @@ describe('a secret that cannot be delivered', () => {
     )
   })
 
+  test.each([
+    ['keys create e', 'created key e .*', 'keys rotate key_'],
+    ['keys rotate default --json', 'rotated key default .*', 'keys rotate key_'],
+    [
+      'clients create v --redirect-uri https://v.example/cb',
+      'created client v .*',
+      'clients rotate-secret v_',
+    ],
+  ])('because standard output was closed before the start: %s', (command, done, help) => {
+    const { code, err } = run(`"$0" ${command} >&-`)
+    expect(code).toBe(1)
+    expect(err).toMatch(new RegExp(`${done}, but its secret is lost: standard output is closed`))
+    expect(err).toContain(help)
+    expect(err).not.toContain('hown once')
+  })
+
+  test('unless it is thrown away on purpose, or kept in a file', () => {
+    expect(run('"$0" keys create f -q >/dev/null')).toEqual({ code: 0, err: '' })
+    expect(run('"$0" keys create g -q --out g.key >&-').code).toBe(0)
+  })
+
   test('other output is a plain write error', () => {
     expect(run('"$0" keys >/dev/full')).toEqual({
       code: 1,
