@@ -4,6 +4,7 @@ import type { OpenAdmission } from '#domain/admission.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { within } from '#domain/within.ts'
+import type { Finding } from '#operator/doctor/finding.ts'
 import { perform } from '#operator/verb.ts'
 import type { Brand } from '#pages/brand.ts'
 import type { Gateway, GatewayOptions } from '#server/gateway.ts'
@@ -233,10 +234,19 @@ async function openOwn(
     await perform(initialise, deps, { first_key: false })
     const { markCatalogued } = await import('#operator/catalog.ts')
     await markCatalogued(deps)
+    const { checkProviders } = await import('#operator/doctor/models.ts')
+    warnOfProviders(context, await checkProviders(deps))
     return store
   } catch (cause) {
     await store.close()
     throw cause
+  }
+}
+
+/** Of what fails every request to a provider, as a master key that is lost does. */
+function warnOfProviders(context: Context, findings: readonly Finding[]): void {
+  for (const { level, message, next } of findings) {
+    if (level === 'problem') printNote(context, clean(`! ${message}; next: ${next}`))
   }
 }
 

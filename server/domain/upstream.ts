@@ -124,8 +124,9 @@ export function describeFailure(kind: FailureKind, provider: string, message: st
   switch (kind) {
     case 'rejected':
       return `${provider} refused the request: ${message}`
+    // Also where it was not asked: what its account lacks is the operator's to know.
     case 'unauthorized':
-      return `${provider} did not accept the gateway's own account; the operator has to look at it`
+      return `the gateway's own account with ${provider} does not work; the operator has to look at it`
     case 'overloaded':
       return `${provider} is overloaded`
     case 'failed':

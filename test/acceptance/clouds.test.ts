@@ -231,7 +231,7 @@ describe('keys of the operator', () => {
     })
     expect(native.status).toBe(502)
     const said = (await chat.text()) + (await native.text())
-    expect(said).toContain("did not accept the gateway's own account")
+    expect(said).toContain("the gateway's own account with bedrock does not work")
     expect(said).not.toContain('AKID')
     const tested = await cli.runBeside(['providers', 'test', 'bedrock'])
     expect(tested.code).toBe(6)

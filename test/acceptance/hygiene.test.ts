@@ -185,12 +185,16 @@ describe('a fault says nothing of what is inside', () => {
       env: { NODE_ENV: 'development', GATEWAY_MASTER_KEY: 'ab'.repeat(32) },
     })
     expect(gateway.url).not.toBe(url)
+    expect(gateway.said()).toContain(
+      'the credential of provider good cannot be read with this master key',
+    )
     for (const stream of [false, true]) {
       const answer = await chat('good/m', stream)
       expect(answer).toMatch(/^HTTP\/1.1 502 /)
       const { error, request_id: id } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
       expect(error).toEqual({
-        message: "good did not accept the gateway's own account; the operator has to look at it",
+        message:
+          "the gateway's own account with good does not work; the operator has to look at it",
         type: 'api_error',
         param: null,
         code: 'upstream_error',

@@ -385,7 +385,7 @@ describe('what a key’s holder reads of a failed attempt', () => {
     ['failed', 'acme failed: org limit reached'],
     [
       'unauthorized',
-      "acme did not accept the gateway's own account; the operator has to look at it",
+      "the gateway's own account with acme does not work; the operator has to look at it",
     ],
     ['overloaded', 'acme is overloaded'],
     ['timeout', 'acme did not answer in time'],

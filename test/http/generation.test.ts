@@ -273,7 +273,8 @@ describe('a receipt is shown', () => {
           provider: 'spare',
           outcome: 'unauthorized',
           status: 402,
-          reason: "spare did not accept the gateway's own account; the operator has to look at it",
+          reason:
+            "the gateway's own account with spare does not work; the operator has to look at it",
           ms: 70,
         },
         { provider: 'demo', outcome: 'answered', ms: 440 },

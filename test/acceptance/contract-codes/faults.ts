@@ -76,7 +76,8 @@ export const FAULTS = {
       failing('it breaks', { model: 'acme/broken' }, acme(500)),
       failing('the provider cannot be reached', { model: 'gone/m' }, { provider: 'gone' }),
       failing("the operator's account is refused", { model: 'acme/locked' }, acme(401), {
-        words: /^acme did not accept the gateway's own account; the operator has to look at it$/,
+        words:
+          /^the gateway's own account with acme does not work; the operator has to look at it$/,
       }),
       failing('busy, for who wants one attempt', { model: 'acme/busy', ...ONCE }, acme(429)),
       failing('silent, for who wants one attempt', { model: 'acme/silent', ...ONCE }, acme()),
