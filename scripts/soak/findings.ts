@@ -33,6 +33,10 @@ export function openFindings(): Findings {
     answered: (generationId, isCounted) => void answers.set(generationId, isCounted),
     toppedUp: (ref) => void topUps.add(ref),
     unexplained: (what) => void unexplainedErrors.push(what),
-    violation: (what) => void violations.push(what),
+    violation(what) {
+      violations.push(what)
+      // At once: a soak may run for hours.
+      console.log(`violation: ${what}`)
+    },
   }
 }
