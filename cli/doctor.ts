@@ -1,5 +1,5 @@
 /** `gatewayctl doctor`: checks this installation; exit 6 when something is wrong. */
-import { GatewayError } from '#domain/errors.ts'
+import { GatewayError, toldOf } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
@@ -53,7 +53,7 @@ function toReport(thrown: unknown): Report {
   const isExpected = thrown instanceof GatewayError || thrown instanceof CommandError
   if (!isExpected || !UNOPENED.has(thrown.code)) throw thrown
   const next = thrown instanceof GatewayError ? (thrown.details.hint ?? null) : thrown.hint
-  const { message } = thrown
+  const message = thrown instanceof GatewayError ? toldOf(thrown) : thrown.message
   return {
     findings: [{ check: 'store', level: 'problem', message, next: next === DOCTOR ? null : next }],
     warnings: 0,

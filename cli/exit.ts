@@ -1,6 +1,6 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import type { Clock } from '#domain/clock.ts'
-import { GatewayError } from '#domain/errors.ts'
+import { GatewayError, toldOf } from '#domain/errors.ts'
 import { clean, toJson } from './terminal/clean.ts'
 import { logLine } from './terminal/log-line.ts'
 import { UnwritableError, writeError } from './terminal/streams.ts'
@@ -55,8 +55,8 @@ interface Ending {
 function endingOf(thrown: unknown): Ending {
   if (thrown instanceof CommandError) return thrown
   if (thrown instanceof GatewayError) {
-    const { code, message, details } = thrown
-    return { code, exitCode: codeOf(thrown), message, hint: details.hint ?? null }
+    const { code, details } = thrown
+    return { code, exitCode: codeOf(thrown), message: toldOf(thrown), hint: details.hint ?? null }
   }
   if (thrown instanceof UnwritableError) {
     return { code: 'unwritable', exitCode: EXIT.failed, message: thrown.message, hint: null }

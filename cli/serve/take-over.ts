@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { FRONT_VERSION } from '#db/front/lease.ts'
 import { Link, linkSocket } from '#db/front/link.ts'
 import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/engine/schema-version.ts'
-import { GatewayError } from '#domain/errors.ts'
+import { GatewayError, toldOf } from '#domain/errors.ts'
 import { within } from '#domain/within.ts'
 import { type HeirVerbs, type Legacy, OPEN_DOORS } from '#server/crew.ts'
 import { openDoor, type Place } from '#server/listener.ts'
@@ -177,10 +177,10 @@ function toPredecessor(link: Link, asked: Asked, facts: Facts, unix: string): Pr
         return (await ask(link, 'handOver', unix, process.pid)) as Legacy
       } catch (cause) {
         if (!(cause instanceof GatewayError)) throw cause
-        const { message, details } = cause
+        const { details } = cause
         // Where it goes on all the same, it has the lock of the directory.
         if (details.hint === undefined) return null
-        throw refused(message, details.hint)
+        throw refused(toldOf(cause), details.hint)
       }
     },
     serves: () => link.tell('whole' satisfies keyof HeirVerbs, []),

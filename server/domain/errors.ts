@@ -80,6 +80,8 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number
   /** A retry cannot succeed, whatever the status suggests; sent as `x-should-retry: false`. */
   readonly permanent?: true
+  /** The message in full, where it names what no caller may see; shown only by the CLI. */
+  readonly told?: string
   /** The command that an operator should run next; shown only by the CLI. */
   readonly hint?: string
   /** What is wrong with the store; shown only by the CLI. */
@@ -108,6 +110,9 @@ export class GatewayError extends Error {
     return ERROR_CODES[this.code][1]
   }
 }
+
+/** The message for an operator. */
+export const toldOf = ({ message, details }: GatewayError): string => details.told ?? message
 
 /** The message of every internal error; the details are only in the operator's log. */
 export const FAULT = 'the gateway failed while it handled this request'

@@ -2,7 +2,7 @@
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { StoreTrouble } from '#domain/errors.ts'
-import { GatewayError, toGatewayError } from '#domain/errors.ts'
+import { GatewayError, toGatewayError, toldOf } from '#domain/errors.ts'
 import type { OperatorDeps } from './deps.ts'
 import type { Watchers } from './snapshot/stream.ts'
 import { type AnyVerb, perform } from './verb.ts'
@@ -92,12 +92,8 @@ const unknownVerb = (name: string, version: string): GatewayError =>
     hint: 'restart the gateway with this version of gatewayctl',
   })
 
-const render = ({ code, message, details }: GatewayError): OperatorErrorBody => ({
-  error: {
-    code,
-    message,
-    param: details.param ?? null,
-    hint: details.hint ?? null,
-    trouble: details.trouble ?? null,
-  },
-})
+const render = (error: GatewayError): OperatorErrorBody => {
+  const { code, details } = error
+  const { param = null, hint = null, trouble = null } = details
+  return { error: { code, message: toldOf(error), param, hint, trouble } }
+}

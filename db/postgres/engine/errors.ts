@@ -157,16 +157,20 @@ const LIFTED: readonly (readonly [said: RegExp, by: string])[] = [
   ],
 ]
 
-/** What each host said, which is never a password. */
+const CANNOT = 'the gateway cannot reach its database'
+const NOTHING_DONE = 'nothing was taken or charged'
+
+/** What each host said, which is never a password: for operators. */
 export function unreachable(why: ReadonlyMap<string, unknown>): GatewayError {
   const said = [...why].map(([host, error]) => `${host}: ${sayOf(error)}`)
   // The altnames are of a certificate too.
   const [, hint] = LIFTED.findLast(([what]) => what.test(said.join())) ?? []
-  return new GatewayError(
-    'store_unavailable',
-    `the gateway cannot reach its database${said.length === 0 ? '' : ` (${said.join('; ')})`}; nothing was taken or charged`,
-    { ...AGAIN, ...(hint !== undefined && { hint }) },
-  )
+  const told = said.length === 0 ? CANNOT : `${CANNOT} (${said.join('; ')})`
+  return new GatewayError('store_unavailable', `${CANNOT}; ${NOTHING_DONE}`, {
+    ...AGAIN,
+    told: `${told}; ${NOTHING_DONE}`,
+    ...(hint !== undefined && { hint }),
+  })
 }
 
 const sayOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
