@@ -29,6 +29,7 @@ import {
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { isFromCatalog } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
+import { effectiveFrom } from './effective-from.ts'
 import { demandExact } from './exact-prices.ts'
 import { embeddingSpaceField, kindField, priceProblem } from './kind-fields.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
@@ -234,7 +235,11 @@ export const priceModel = mutation(
           hint: priceHint(card),
         })
       }
-      const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
+      const version = {
+        id: newPriceVersionId(at),
+        effectiveFrom: effectiveFrom(input.from, at),
+        prices,
+      }
       const added = renderVersion(version)
       const before = previous && renderVersion(previous)
       const priced = act(card.id, changesBetween({ ...before }, { ...added }))

@@ -5,6 +5,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import { type Rate, rateAt } from '#domain/rate.ts'
 import { timeField } from '#forms/fields.ts'
+import { effectiveFrom } from './effective-from.ts'
 import { mutation, verb } from './verb.ts'
 
 export interface RateRecord {
@@ -48,13 +49,13 @@ export const setRate = mutation(
       const catalogue = store.catalogue.current()
       const previous = rateAt(catalogue, at)
       const rubPerUsd = readRubPerUsd(input.rub_per_usd) ?? previous.rubPerUsd
-      const effectiveFrom = input.from ?? at
-      const record = render({ rubPerUsd, effectiveFrom, setByOperator: true })
+      const from = effectiveFrom(input.from, at)
+      const record = render({ rubPerUsd, effectiveFrom: from, setByOperator: true })
       const before = render(previous)
       const { pair, rub_per_usd, effective_from } = record
       const changed = { rub_per_usd: { from: before.rub_per_usd, to: rub_per_usd }, effective_from }
       const { version } = catalogue
-      const set = await store.rates.set(rubPerUsd, effectiveFrom, act(pair, changed), version)
+      const set = await store.rates.set(rubPerUsd, from, act(pair, changed), version)
       return set ?? { ...record, previous: before }
     }),
 )

@@ -336,7 +336,9 @@ function sumUp(
       ),
     },
     tolerance_percent: renderPrice(tolerance_percent),
-    within_tolerance: unexplained * 100n * ONE <= tolerance_percent * (base > 0n ? base : 0n),
+    within_tolerance:
+      !counted.some(({ isUnpriced }) => isUnpriced) &&
+      unexplained * 100n * ONE <= tolerance_percent * (base > 0n ? base : 0n),
   }
 }
 

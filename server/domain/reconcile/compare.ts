@@ -29,6 +29,8 @@ export interface Row {
   readonly parts: readonly Part[]
   /** Without a sign, the wrong prices included. */
   readonly unexplained: UsdAttos
+  /** Units that nothing explains and nothing prices: what they cost is unknown, and no sum has it. */
+  readonly isUnpriced: boolean
 }
 
 /** For what has no price: any number of tokens is within its doubt. */
@@ -110,6 +112,7 @@ function rowOf({ series, told, explanation }: Reading, books: Books): Row {
   const current = books.pricesOf(model ?? '', className)
   const parts =
     units === null ? partsOfAmount(told, explanation) : partsOfUnits(told, explanation, current)
+  const isTold = isToldOnly(series)
   const wrong = parts.filter(({ reason }) => reason === 'unexplained' || reason === 'price')
   return {
     day,
@@ -118,8 +121,13 @@ function rowOf({ series, told, explanation }: Reading, books: Books): Row {
     ours,
     theirs: { units, amount },
     parts,
-    unexplained: (isToldOnly(series)
+    unexplained: (isTold
       ? 0n
       : wrong.reduce((sum, part) => sum + absolute(part.amount), 0n)) as UsdAttos,
+    isUnpriced:
+      !isTold &&
+      amount === null &&
+      current === null &&
+      parts.some((one) => one.reason === 'unexplained' && one.units !== 0n && one.amount === 0n),
   }
 }

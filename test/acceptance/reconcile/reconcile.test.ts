@@ -230,6 +230,16 @@ describe("Anthropic's usage and cost reports", () => {
     expect(differs()).toMatchObject([{ state: 'over' }])
   })
 
+  test('tokens that have no price are never within the tolerance', () => {
+    const foreign = { ...resultsOf(reports.usage[3])[0], model: 'never-heard-of' }
+    const usage = reports.usage.map((bucket, day) =>
+      day === 3 ? { ...bucket, results: [...resultsOf(bucket), foreign] } : bucket,
+    )
+    const ended = reconcile('--report', file('u.json', usage), '--json')
+    expect(ended.code).toBe(1)
+    expect(readRecord(ended).within_tolerance).toBe(false)
+  })
+
   test('a day that the bill leaves out is named, and what is around midnight is not held against it', () => {
     const without = (buckets: readonly object[]) => buckets.filter((_, day) => day !== 10)
     const record = readRecord(fromFiles(without(reports.usage), without(reports.costs), '--json'))
