@@ -58,6 +58,14 @@ test('a rate serves from its date, and the default says that nobody set it', asy
     effective_from: null,
   })
   const later = '2026-08-24T00:00:00Z'
+  for (const from of ['2020-01-01T00:00:00Z', '2026-08-01T00:00:00Z']) {
+    const passed = { pair: 'USD/RUB' as const, rub_per_usd: '100', from }
+    await expect(act(deps, 'rates.set', passed)).rejects.toMatchObject({ code: 'invalid_request' })
+    const price = { model: 'demo/echo', in_usd: '50', out_usd: '50', from }
+    await expect(act(deps, 'models.price', price)).rejects.toMatchObject({
+      details: { param: 'from' },
+    })
+  }
   await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '92.5' })
   await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '95', from: later })
   expect(await act(deps, 'rates.show', {})).toMatchObject({
