@@ -91,7 +91,9 @@ async function explainRefusal(
   if (!key) return { refusal: rendered, now: null, remedies: [] }
   const now = await judgeAgain(deps, entry, key)
   const owner = await store.accounts.find(entry.accountId)
-  const context = { key, model: entry.model, accountName: owner?.name ?? entry.accountId }
+  // An allow-list has ids.
+  const model = store.catalogue.current().aliases.get(entry.model) ?? entry.model
+  const context = { key, model, accountName: owner?.name ?? entry.accountId }
   const facts = [
     ...(stillHolds(then, key) ? [then] : []),
     ...(now instanceof GatewayError ? [toFacts(now)] : []),

@@ -177,6 +177,11 @@ describe('a refused request', () => {
         `gatewayctl limits set ${keyId} --allow demo/lorem --allow 'acme/*' --allow demo/echo`,
       ],
     })
+    await act(deps, 'models.alias.set', { name: 'usual', model: 'demo/echo' })
+    expect(await why(await ask({ model: 'usual' }))).toMatchObject({
+      refusal: { used: 'usual' },
+      remedies: [expect.stringMatching(/ --allow demo\/echo$/)],
+    })
     await limit({ allowed_models: null })
     expect(await why(refused)).toMatchObject({ now: ADMITTED, remedies: [] })
   })
