@@ -3,7 +3,6 @@ import * as z from 'zod/mini'
 import { type Account, accountClosed } from '#domain/account.ts'
 import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { AccountId } from '#domain/id.ts'
 import { newEntryId } from '#domain/id.ts'
 import type { LedgerEntry } from '#domain/ledger.ts'
 import {
@@ -18,6 +17,7 @@ import {
 } from '#domain/money.ts'
 import { type Rate, rateAt } from '#domain/rate.ts'
 import { accountField, lineField, noteField, readAs, usdField } from '#forms/fields.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
@@ -88,17 +88,20 @@ export const topUp = mutation(
     const account = await findAccount(deps, input.account)
     const { amount_usd: amount, note, ref } = input
     // To one that is closed, only a repetition is answered: with its entry.
-    const isRepetition = async () => ref !== null && (await entryByRef(deps, account.id, ref))
-    if (account.closedAt !== null && !(await isRepetition())) throw accountClosed(account)
+    const byRef = async () => (ref === null ? undefined : await entryByRef(deps, ref))
+    if (account.closedAt !== null && (await byRef())?.accountId !== account.id) {
+      throw accountClosed(account)
+    }
     try {
       const credited = await credit(deps, account, { kind: 'top_up', amount, note, ref }, act)
       return { ...credited, applied: true }
     } catch (thrown) {
       // Only the store can tell which of two at once is the repetition.
       const isRepeated = thrown instanceof GatewayError && thrown.code === 'already_exists'
-      const earlier = isRepeated && ref !== null && (await entryByRef(deps, account.id, ref))
+      const earlier = isRepeated ? await byRef() : undefined
       if (!earlier) throw thrown
-      if (earlier.amount !== amount) throw refTaken(earlier)
+      const isOurs = earlier.accountId === account.id
+      if (!isOurs || earlier.amount !== amount) throw await refTaken(deps, earlier)
       return {
         ...render(account.name, account.balance, rateNow(deps)),
         applied: false,
@@ -163,18 +166,20 @@ export async function credit(
   return { ...render(account.name, balance, rate), entry: renderEntry(entry, account.name) }
 }
 
-async function entryByRef(
-  { store }: OperatorDeps,
-  accountId: AccountId,
-  ref: string,
-): Promise<LedgerEntry | undefined> {
-  const [entry] = await store.ledger.list({ accountId, kind: 'top_up', ref, limit: 1 })
+/** Of whichever account: a reference is applied once in all. */
+async function entryByRef({ store }: OperatorDeps, ref: string): Promise<LedgerEntry | undefined> {
+  const [entry] = await store.ledger.list({ kind: 'top_up', ref, limit: 1 })
   return entry
 }
 
-const refTaken = ({ ref, amount }: LedgerEntry): GatewayError =>
-  new GatewayError(
+async function refTaken(
+  { store }: OperatorDeps,
+  { ref, amount, accountId }: LedgerEntry,
+): Promise<GatewayError> {
+  const name = (await store.accounts.find(accountId))?.name ?? accountId
+  return new GatewayError(
     'already_exists',
-    `the reference "${ref}" was applied before, to a top-up of $${renderUsd(amount)}`,
-    { hint: 'gatewayctl ledger list --kind top_up' },
+    `the reference "${ref}" was applied before, to a top-up of $${renderUsd(amount)} of account ${name}; accounts share references`,
+    { hint: `gatewayctl ledger list --kind top_up --account ${shellWord(name)}` },
   )
+}

@@ -90,6 +90,17 @@ test('the id of an account is nobody’s name, and is found before any name', as
   expect(await act(deps, 'accounts.show', { name: 'acme' })).toMatchObject({ balance_usd: '7.00' })
 })
 
+test('a reference is applied once in all accounts: who has it is said', async () => {
+  const deps = await openTwo()
+  const input = { amount_usd: '1', ref: 'r' }
+  await act(deps, 'balance.top-up', { ...input, account: 'acme' })
+  await expect(act(deps, 'balance.top-up', input)).rejects.toMatchObject({
+    code: 'already_exists',
+    message: expect.stringContaining('of account acme; accounts share references'),
+    details: { hint: 'gatewayctl ledger list --kind top_up --account acme' },
+  })
+})
+
 test('an account that is closed gets nothing more, and nobody is told of it', async () => {
   const deps = await openTwo()
   const topUp = () => act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme', ref: 'r' })
