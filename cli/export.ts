@@ -27,17 +27,18 @@ export const mount: Mount = (root) =>
   root
     .command('export')
     .description('write keys, limits, accounts, providers, models … as a file for apply')
-    .option('--out <file>', 'write to a new file (0600) instead of standard output')
+    .option('--out <file>', 'write to a new file (0600) instead of standard output (-)')
     .action(
       action(async (context, { out }: Flags) => {
         const document = await call(context, 'export', {})
-        if (context.json && out === undefined) return printJson(document)
+        const isPrinted = out === undefined || out === '-'
+        if (context.json && isPrinted) return printJson(document)
         const obstacles = findObstacles(document, context.clock.now())
         const text = headOf(obstacles.map(({ what }) => what)) + Bun.TOML.stringify(document)
         for (const { what, next } of obstacles) {
           printNote(context, `! only this gateway can apply the file: ${what}\n  next: ${next}`)
         }
-        if (out === undefined) return print(text.trimEnd())
+        if (isPrinted) return print(text.trimEnd())
         try {
           writeFileSync(out, text, { flag: 'wx', mode: 0o600 })
         } catch (cause) {

@@ -139,7 +139,7 @@ async function act(context: Context, model: string, flags: Flags): Promise<Acted
       ...(order === undefined ? {} : { position: readCount('--order', order) }),
       ...(weight === undefined ? {} : { weight: readCount('--weight', weight) }),
     })
-    return { route, message: `${model} is served by ${via}, from the next request` }
+    return { route, message: describeSet(route, model, via) }
   }
   if (order !== undefined && isRouteOrder(order)) {
     const route = await call(context, 'models.route.order', { model, order })
@@ -158,6 +158,12 @@ async function act(context: Context, model: string, flags: Flags): Promise<Acted
   if (!reset) return { route: await call(context, 'models.route.show', { model }), message: null }
   const route = await call(context, 'models.route.reset', { model })
   return { route, message: describeReset(route, model) }
+}
+
+function describeSet({ hops }: Route, model: string, via: string): string {
+  const at = hops.find(({ provider }) => provider === via)?.position ?? 1
+  const when = at === 1 ? '' : ` when position ${at - 1} fails`
+  return `${model} is served by ${via}${when}, from the next request`
 }
 
 function describeReset({ hops, routed_by }: Route, model: string): string {

@@ -155,6 +155,7 @@ describe('with the gateway up', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readFileSync(file, 'utf8').trim()).toBe(out.trim())
     expect(cli.run(['export', '--out', file])).toMatchObject({ code: 1 })
+    expect(cli.run(['export', '--out', '-']).out).toBe(out)
   })
 
   test('a limit of the file holds from the next request; secrets go into a file of their own', async () => {

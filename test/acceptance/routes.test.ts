@@ -109,7 +109,7 @@ describe('with the server down', () => {
     expect(added).toEqual({
       code: 0,
       out: '1\t1\tdemo\techo\t\t\n2\t1\tacme\te2\t\t\n',
-      err: '✓ demo/echo is served by acme, from the next request\n',
+      err: '✓ demo/echo is served by acme when position 1 fails, from the next request\n',
     })
     const shared = typed(
       cli,

@@ -66,11 +66,12 @@ test.each([
   [50_000, 0.5, 'ok'],
   [50_000, 0.02, 'ok'],
   [4_000, 0.5, 'ok'],
-  [4_000, 0.09, 'warning'],
-  [255, 0.5, 'problem'],
-  [0, 0, 'problem'],
-])('%i MB free, %d of the disk: %s', (megabytes, share, level) => {
-  expect(judgeFreeSpace('/data', megabytes * 1_000_000, share)).toMatchObject({ level })
+  [4_000, 0.09, 'warning', /: less than a tenth, and than 5000 MB$/],
+  [255, 0.5, 'problem', /: less than 256 MB$/],
+  [0, 0, 'problem', /: less than 256 MB$/],
+])('%i MB free, %d of the disk: %s', (megabytes, share, level, why = /data lies$/) => {
+  const message = expect.stringMatching(why)
+  expect(judgeFreeSpace('/data', megabytes * 1_000_000, share)).toMatchObject({ level, message })
 })
 
 test('a WAL that is not checkpointed is reported', async () => {

@@ -87,8 +87,14 @@ export function judgeFreeSpace(dataDir: string, bytes: number, share: number): F
   const message = `${inMegabytes(bytes)} free (${Math.floor(share * 100)}%) where the data lies`
   const level = spaceLevel(bytes, share)
   if (level === 'ample') return ok('disk', message)
-  const judge = level === 'full' ? problem : warning
-  return judge('disk', message, `df -h ${dataDir}`)
+  const next = `make room, then df -h ${dataDir}`
+  return level === 'full'
+    ? problem('disk', `${message}: less than ${inMegabytes(MIN_BYTES)}`, next)
+    : warning(
+        'disk',
+        `${message}: less than a tenth, and than ${inMegabytes(LOW_SPACE.bytes)}`,
+        next,
+      )
 }
 
 const inMegabytes = (bytes: number): string =>
