@@ -45,7 +45,7 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
     case 'monthly_spend_limit_exceeded':
       return `${who} has spent $${used} of its ${limit} of $${limitValue}; it resets at ${until}, or when the ceiling is raised`
     case 'insufficient_balance':
-      return `the account balance of $${limitValue} does not allow another request; a top-up lifts this`
+      return `the account balance of ${String(limitValue).replace(/^-?/, '$&$$')} does not allow another request; a top-up lifts this`
     case 'rate_limit_exceeded': {
       const [what, frees] = limitNamed(limit)?.counts ?? []
       const needs = needed === undefined ? '' : `, and this request may use ${needed}`

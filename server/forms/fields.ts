@@ -60,13 +60,16 @@ const ceilingField = readAs(
 )
 
 /** Dollars per unit. */
-export const priceField = readAs(readPrice, 'a decimal price in dollars such as "0.04"')
+export const priceField = readAs(
+  readPrice,
+  'a decimal price in dollars, of at most 18 places, such as "0.04"',
+)
 
 /** Dollars per million tokens, read as dollars per token. */
 export const perMillionField = readAs((text) => {
   const price = readPrice(text)
   return price === undefined ? undefined : perMillion(price)
-}, 'a decimal price in dollars per million tokens such as "2.50"')
+}, 'a decimal price in dollars per million tokens, of at most 12 places, such as "2.50"')
 
 const MAX_SERVER_TOOLS = 32
 const MAX_MODIFIERS = 32
@@ -82,7 +85,7 @@ export const serverToolsField = z.pipe(
       readAs((text) => {
         const price = readPrice(text)
         return price === undefined ? undefined : perThousand(price)
-      }, 'a decimal price in dollars per thousand calls such as "10"'),
+      }, 'a decimal price in dollars per thousand calls, of at most 15 places, such as "10"'),
     )
     .check(
       z.refine((tools) => Object.keys(tools).length <= MAX_SERVER_TOOLS, {

@@ -27,8 +27,12 @@ export async function readForm<Schema extends z.ZodMiniType>(
 }
 
 /** Our message for an issue, phrased to follow a field's name; undefined for the parser's own. */
-function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
+export function messageFor(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string | undefined {
   switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'int'
+        ? `must be an integer${describeInput(issue.input)}`
+        : undefined
     case 'too_small':
       return isText(issue.origin) && issue.minimum === 1
         ? 'must not be empty'
@@ -38,7 +42,7 @@ function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}${describeInput(issue.input)}`
     case 'unrecognized_keys': {
-      const meant = nearest(issue.keys[0] ?? '', fieldsOf(issue.inst))
+      const meant = nearest(issue.keys[0] ?? '', 'inst' in issue ? fieldsOf(issue.inst) : [])
       return `there is no such field${meant === undefined ? '' : `; did you mean ${meant}?`}`
     }
     default:

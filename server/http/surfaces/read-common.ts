@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Generate, Routing } from '#domain/work.ts'
+import { messageFor } from '#forms/read-form.ts'
 import { rejectKeyLike, rejectWholeKey } from '../bearer.ts'
 import type { JsonBody } from '../read/body.ts'
 import { checkImageUrl, MAX_INPUT_IMAGES } from '../read/image-url.ts'
@@ -81,7 +82,7 @@ export function toInvalidRequest(
   const param = renderPath(path)
   // At the top level, only a required field can be missing.
   const isMissing = path.length === 1 && fields[String(path[0])] === undefined
-  const problem = isMissing ? 'is required' : issue?.message
+  const problem = isMissing || !issue ? 'is required' : (messageFor(issue) ?? issue.message)
   return new GatewayError('invalid_request', `${param}: ${problem}`, { param })
 }
 

@@ -25,9 +25,12 @@ const perMillionText = priceOf(
 )
 const perCallsText = priceOf(
   perThousand,
-  'a decimal price in dollars per thousand calls such as "10"',
+  'a decimal price in dollars per thousand calls, of at most 15 places, such as "10"',
 )
-const priceText = priceOf((price) => price, 'a decimal price in dollars such as "0.04"')
+const priceText = priceOf(
+  (price) => price,
+  'a decimal price in dollars, of at most 18 places, such as "0.04"',
+)
 const factorText = decimal(
   (text) => readFactor(text) !== undefined,
   'a positive decimal of at most 6 places such as "1.5"',

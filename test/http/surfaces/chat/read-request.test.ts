@@ -302,6 +302,12 @@ describe('messages', () => {
     expect(() => ask({ model: null })).toThrow('model: Invalid input: expected string')
   })
 
+  test('a number that is none of those it may be is told which it may be', () => {
+    expect(() => ask({ max_tokens: 1.5 })).toThrow(/^max_tokens: must be an integer$/)
+    expect(() => ask({ max_tokens: 0 })).toThrow(/^max_tokens: must be at least 1$/)
+    expect(() => ask({ n: 2 ** 31 })).toThrow(/^n: must be at most \d+$/)
+  })
+
   test('every role, every kind of content, and unknown content parts', () => {
     const messages = [
       { role: 'system', content: 's' },
