@@ -128,12 +128,8 @@ BEGIN
   END IF;
 END $$;
 
--- Whether so many tokens fit into a minute: beside none in progress all do, while the limit is not reached.
-CREATE OR REPLACE FUNCTION tokens_fit(spent bigint, held bigint, lim bigint, wanted bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT spent < lim AND (held = 0 OR spent + held + wanted <= lim) $$;
-
--- How long until `wanted` fits if none of those in progress ends before. The oldest leave first; no more are read than have to.
-CREATE OR REPLACE FUNCTION token_wait(of_account boolean, id text, since bigint, pos_ bigint, spent bigint, held bigint, lim bigint, wanted bigint)
+-- How long until what has been used is below the limit. The oldest leave first; no more are read than have to.
+CREATE OR REPLACE FUNCTION token_wait(of_account boolean, id text, since bigint, pos_ bigint, spent bigint, lim bigint)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE p bigint := since; n bigint := 9223372036854775807; gens text[]; places bigint[]; nths bigint[]; weights bigint[];
 BEGIN
@@ -148,17 +144,17 @@ BEGIN
     IF gens IS NULL THEN RETURN 60000; END IF;
     weights := weigh(gens);
     FOR k IN 1 .. cardinality(gens) LOOP
-      IF weights[k] < 0 THEN held := held + weights[k]; ELSE spent := spent - weights[k]; END IF;
+      spent := spent - greatest(0, weights[k]);
       p := places[k]; n := nths[k];
-      IF tokens_fit(spent, held, lim, wanted) THEN RETURN p + 60000 - pos_; END IF;
+      IF spent < lim THEN RETURN p + 60000 - pos_; END IF;
     END LOOP;
   END LOOP;
 END $$;
 
--- The tokens of a minute while the clock is, or was, set: as `stepped_window`. `wait` is 0 where `wanted` fits now, and without a limit.
-CREATE OR REPLACE FUNCTION stepped_tokens(id text, at_ bigint, pos_ bigint, lim bigint, wanted bigint,
-  OUT used bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
-DECLARE gens text[]; leaves bigint[]; weights bigint[]; spent bigint; held bigint;
+-- The tokens of a minute while the clock is, or was, set: as `stepped_window`. `wait` is 0 below the limit, and without one.
+CREATE OR REPLACE FUNCTION stepped_tokens(id text, at_ bigint, pos_ bigint, lim bigint,
+  OUT spent bigint, OUT held bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
+DECLARE gens text[]; leaves bigint[]; weights bigint[]; rest bigint;
 BEGIN
   SELECT array_agg(f.generation_id ORDER BY f.ms), array_agg(f.ms ORDER BY f.ms) INTO gens, leaves FROM (
     SELECT s.generation_id, greatest(CASE WHEN s.at > at_ - 60000 AND s.at < at_ + 60000 THEN least(s.at, at_) + 60000 - at_ ELSE 0 END,
@@ -166,25 +162,27 @@ BEGIN
     FROM slots s WHERE (s.account_id = id AND s.pos > at_ - 60000) OR (s.key_id = id AND s.pos > at_ - 60000)) f WHERE f.ms > 0;
   weights := weigh(gens);
   SELECT coalesce(sum(w) FILTER (WHERE w > 0), 0), coalesce(-sum(w) FILTER (WHERE w < 0), 0) INTO spent, held FROM unnest(weights) w;
-  used := spent + held;
   oldest := coalesce(leaves[1], 0);
-  wait := 0;
+  wait := 0; rest := spent;
   FOR k IN 1 .. CASE WHEN lim IS NULL THEN 0 ELSE coalesce(cardinality(leaves), 0) END LOOP
-    EXIT WHEN tokens_fit(spent, held, lim, wanted);
-    IF weights[k] < 0 THEN held := held + weights[k]; ELSE spent := spent - weights[k]; END IF;
-    wait := leaves[k];
+    EXIT WHEN rest < lim;
+    rest := rest - greatest(0, weights[k]); wait := leaves[k];
   END LOOP;
 END $$;
 
--- The tokens of a minute as a claim finds them, and how long until those that it wants fit: not at all where they do. The sums move on.
+-- The tokens of a minute as a claim finds them; whether those that it wants fit: beside none in progress all do, while the limit is not
+-- reached; and how long until what has been used is below the limit. The sums move on.
 CREATE OR REPLACE FUNCTION judge_tokens(of_account boolean, id text, at_ bigint, pos_ bigint, stepped boolean, INOUT kept_from bigint, INOUT kept_spent bigint,
-  INOUT kept_held bigint, lim bigint, wanted bigint, OUT used bigint, OUT wait bigint) LANGUAGE plpgsql STABLE AS $$
+  INOUT kept_held bigint, lim bigint, wanted bigint, OUT spent bigint, OUT held bigint, OUT fits boolean, OUT wait bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE t record;
 BEGIN
-  IF stepped THEN SELECT s.used, s.wait INTO used, wait FROM stepped_tokens(id, at_, pos_, lim, wanted) s; RETURN; END IF;
-  t := tokens_since(of_account, id, pos_ - 60000, kept_from, kept_spent, kept_held);
-  kept_from := t.kept_from; kept_spent := t.kept_spent; kept_held := t.kept_held; used := t.spent + t.held;
-  wait := CASE WHEN tokens_fit(t.spent, t.held, lim, wanted) THEN 0 ELSE token_wait(of_account, id, pos_ - 60000, pos_, t.spent, t.held, lim, wanted) END;
+  IF stepped THEN SELECT s.spent, s.held, s.wait INTO spent, held, wait FROM stepped_tokens(id, at_, pos_, lim) s;
+  ELSE
+    t := tokens_since(of_account, id, pos_ - 60000, kept_from, kept_spent, kept_held);
+    kept_from := t.kept_from; kept_spent := t.kept_spent; kept_held := t.kept_held; spent := t.spent; held := t.held;
+    wait := CASE WHEN spent < lim THEN 0 ELSE token_wait(of_account, id, pos_ - 60000, pos_, spent, lim) END;
+  END IF;
+  fits := spent < lim AND (held = 0 OR spent + held + wanted <= lim);
 END $$;
 
 -- The tokens of a minute as a list shows them, and until when the oldest of its requests is in it.
@@ -192,7 +190,7 @@ CREATE OR REPLACE FUNCTION show_tokens(of_account boolean, id text, at_ bigint, 
   OUT used bigint, OUT oldest bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE t record;
 BEGIN
-  IF stepped THEN SELECT s.used, s.oldest INTO used, oldest FROM stepped_tokens(id, at_, pos_, NULL, NULL) s; RETURN; END IF;
+  IF stepped THEN SELECT s.spent + s.held, s.oldest INTO used, oldest FROM stepped_tokens(id, at_, pos_, NULL) s; RETURN; END IF;
   t := tokens_since(of_account, id, pos_ - 60000, kept_from, kept_spent, kept_held);
   used := t.spent + t.held;
   IF of_account THEN SELECT min(s.pos) INTO oldest FROM slots s WHERE s.account_id = id AND s.pos > pos_ - 60000;
@@ -438,7 +436,7 @@ BEGIN
       IF v.lim IS NULL AND c.k_tpm IS NOT NULL THEN
         kept := judge_tokens(false, c.key, c.at, pos, stepped, key.tokens_from, key.tokens_spent, key.tokens_held, c.k_tpm, tokens);
         key.tokens_from := kept.kept_from; key.tokens_spent := kept.kept_spent; key.tokens_held := kept.kept_held;
-        IF kept.wait > 0 THEN v.lim := 'tpm_limit'; v.limit_value := c.k_tpm; v.used := kept.used; wait := kept.wait; END IF;
+        IF NOT kept.fits THEN v.lim := 'tpm_limit'; v.limit_value := c.k_tpm; v.used := kept.spent + kept.held; v.held := kept.held; wait := kept.wait; END IF;
       END IF;
       IF v.lim IS NULL AND u_name IS NOT NULL AND c.user_rpm IS NOT NULL THEN
         SELECT count(*) AS used, (array_agg(ms ORDER BY ms DESC))[c.user_rpm] AS wait INTO win FROM (
@@ -459,10 +457,12 @@ BEGIN
       IF v.lim IS NULL AND c.a_tpm IS NOT NULL THEN
         kept := judge_tokens(true, c.acc, c.at, pos, stepped, account.tokens_from, account.tokens_spent, account.tokens_held, c.a_tpm, tokens);
         account.tokens_from := kept.kept_from; account.tokens_spent := kept.kept_spent; account.tokens_held := kept.kept_held;
-        IF kept.wait > 0 THEN v.lim := 'tpm_limit'; v.of_account := true; v.limit_value := c.a_tpm; v.used := kept.used; wait := kept.wait; END IF;
+        IF NOT kept.fits THEN
+          v.lim := 'tpm_limit'; v.of_account := true; v.limit_value := c.a_tpm; v.used := kept.spent + kept.held; v.held := kept.held; wait := kept.wait;
+        END IF;
       END IF;
       IF v.lim IS NOT NULL THEN
-        v.code := 'rate_limit_exceeded'; v.resets_at := seen + wait;
+        v.code := 'rate_limit_exceeded'; v.resets_at := seen + nullif(wait, 0);
         v.retry := greatest(1, (least(wait, CASE v.lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
       ELSIF key.in_progress >= c.k_conc THEN
         v.code := 'concurrency_limit_exceeded'; v.lim := 'concurrency_limit'; v.limit_value := c.k_conc; v.used := key.in_progress; v.retry := 1;

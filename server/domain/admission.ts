@@ -111,8 +111,8 @@ export interface Refusal {
   readonly of?: 'account'
   readonly limitValue: string | number
   readonly used: string | number
-  /** Of a limit of tokens: what the request may use. */
-  readonly needed?: number
+  /** Of a limit of tokens: what the request may use, and what of `used` others in progress hold. */
+  readonly tokens?: { readonly needed: number; readonly held: number }
   /** When the limit lifts by itself; null when only an operator or another request lifts it. */
   readonly resetsAt: Instant | null
   /** At least 1; null where waiting is not the remedy. */
@@ -308,7 +308,10 @@ const ofAccount = (refusal: Refusal | null): Refusal | null =>
 const judgeRates = (at: Instant, limits: Limits, { minute, day }: Use): Refusal | null =>
   judgeWindow('rpm_limit', minute, limits.rpm, at) ?? judgeWindow('rpd_limit', day, limits.rpd, at)
 
-/** As a ceiling is judged: a lone request may cross it. What does not fit waits at its client, for no more than the minute. */
+/**
+ * As a ceiling is judged: a lone request may cross it. What does not fit waits at its client: below the limit for another's end,
+ * which may come at any time, else until what has been used is below it.
+ */
 function judgeTokens(
   { at, offers }: Claim,
   { money }: Grant,
@@ -318,15 +321,15 @@ function judgeTokens(
   if (tpm === null || tokens === null) return null
   const wanted = tokensFor(offers, money)
   if (tokens.fits(tpm, wanted, at)) return null
-  const waitMs = tokens.msUntilFits(tpm, wanted, at)
+  const waitMs = tokens.msUntilBelow(tpm, at)
   return {
     code: 'rate_limit_exceeded',
     limit: 'tpm_limit',
     limitValue: tpm,
     used: tokens.spent + tokens.held,
-    needed: wanted,
-    resetsAt: (at + waitMs) as Instant,
-    retryAfterSeconds: Math.max(1, toReset(waitMs, tokens.spanMs)),
+    tokens: { needed: wanted, held: tokens.held },
+    resetsAt: waitMs === 0 ? null : ((at + waitMs) as Instant),
+    retryAfterSeconds: Math.max(RETRY_SOON_SECONDS, toReset(waitMs, tokens.spanMs)),
   }
 }
 

@@ -31,7 +31,7 @@ function stateCode(status: string | number): ErrorCode {
 }
 
 function refusalMessage(refusal: Refusal, keyName: string): string {
-  const { code, limit, of, limitValue, used, needed, resetsAt, retryAfterSeconds, held } = refusal
+  const { code, limit, of, limitValue, used, tokens, resetsAt, retryAfterSeconds, held } = refusal
   const until = resetsAt === null ? '' : renderInstant(resetsAt)
   const key = `key ${keyName}`
   const who =
@@ -48,8 +48,11 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
       return `the account balance of ${String(limitValue).replace(/^-?/, '$&$$')} does not allow another request; a top-up lifts this`
     case 'rate_limit_exceeded': {
       const [what, frees] = limitNamed(limit)?.counts ?? []
-      const needs = needed === undefined ? '' : `, and this request may use ${needed}`
-      return `${who} used ${used} of ${limitValue} ${what}${needs}; ${frees} in ${retryAfterSeconds} s`
+      const spent = tokens === undefined ? used : Number(used) - tokens.held
+      const holds = tokens?.held ? `, requests in progress hold ${tokens.held} more` : ''
+      const needs = tokens === undefined ? '' : `, and this request may use ${tokens.needed}`
+      const when = resetsAt === null ? 'as they end' : `in ${retryAfterSeconds} s`
+      return `${who} used ${spent} of ${limitValue} ${what}${holds}${needs}; ${frees} ${when}`
     }
     case 'concurrency_limit_exceeded':
       return `${who} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`

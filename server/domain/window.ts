@@ -146,22 +146,19 @@ export class Window {
   /** Whether so much more fits: as of a ceiling, a request that is alone in it may cross the limit, and others have to fit. */
   fits(limit: number, weight: number, now: Instant): boolean {
     this.count(now)
-    return fitsBeside(this.spent, this.held, limit, weight)
+    const { spent, held } = this
+    return spent < limit && (held === 0 || spent + held + weight <= limit)
   }
 
-  /** Milliseconds until it fits if none of those in progress ends before; 0 when it does now. */
-  msUntilFits(limit: number, weight: number, now: Instant): number {
+  /** Milliseconds until what has been used is below the limit, whatever those in progress hold; 0 when it is now. */
+  msUntilBelow(limit: number, now: Instant): number {
     this.count(now)
-    let { spent, held } = this
-    for (let i = 0; i <= this.#size; i++) {
-      if (fitsBeside(spent, held, limit, weight)) {
-        return i === 0 ? 0 : this.#at(i - 1) + this.spanMs - this.#continuous(now)
-      }
-      const one = this.#weights?.[this.#place(i)] ?? 0
-      if (one < 0) held += one
-      else spent -= one
+    let { spent } = this
+    let gone = 0
+    for (; spent >= limit && gone < this.#size; gone++) {
+      spent -= Math.max(0, this.#weights?.[this.#place(gone)] ?? 0)
     }
-    return this.spanMs
+    return gone === 0 ? 0 : this.#at(gone - 1) + this.spanMs - this.#continuous(now)
   }
 
   /**
@@ -208,9 +205,6 @@ export class Window {
     this.#head = 0
   }
 }
-
-const fitsBeside = (spent: number, held: number, limit: number, weight: number): boolean =>
-  spent < limit && (held === 0 || spent + held + weight <= limit)
 
 export interface WindowReading {
   readonly limit: number

@@ -146,23 +146,24 @@ export function plainBooks(): PlainBooks {
     ]
   }
 
-  /** Tokens of a minute, by admission: one that is alone may cross, others have to fit; it frees as the oldest leave. */
+  /** Tokens of a minute, by admission: one that is alone may cross, others have to fit; it frees as others end, or leave. */
   function tokenRule({ keyId, at }: Claim, wanted: number, whose: Whose): Rule {
     const home = homeOf(keyId)
     const limit = (whose === 'account' ? accounts.get(home) : keys.get(keyId))?.limits.tpm ?? null
     const some = (whose === 'account' ? admittedBy(home) : of(keyId))
       .filter((one) => one.at + MINUTE > at)
       .sort((a, b) => a.at - b.at)
-    const fits = (left: readonly Request[]): boolean => {
-      const used = left.reduce((total, { tokens }) => total + (tokens ?? 0), 0)
-      const running = left.filter(({ tokens }) => tokens === null)
-      const held = running.reduce((total, { tokensHeld }) => total + tokensHeld, 0)
-      const most = limit ?? Number.POSITIVE_INFINITY
-      return used < most && (running.length === 0 || used + held + wanted <= most)
-    }
-    const leaves = some.findIndex((_, place) => fits(some.slice(place)))
+    const most = limit ?? Number.POSITIVE_INFINITY
+    const usedFrom = (place: number) =>
+      some.slice(place).reduce((total, { tokens }) => total + (tokens ?? 0), 0)
+    const running = some.filter(({ tokens }) => tokens === null)
+    const held = running.reduce((total, { tokensHeld }) => total + tokensHeld, 0)
+    const leaves = some.findIndex((_, place) => usedFrom(place) < most)
     const last = some[(leaves === -1 ? some.length : leaves) - 1]
-    return [!fits(some), 'rate_limit_exceeded', 'tpm_limit', (last?.at ?? 0) + MINUTE, whose]
+    const isUsedUp = usedFrom(0) >= most
+    const crosses = running.length > 0 && usedFrom(0) + held + wanted > most
+    const resetsAt = isUsedUp ? (last?.at ?? 0) + MINUTE : null
+    return [isUsedUp || crosses, 'rate_limit_exceeded', 'tpm_limit', resetsAt, whose]
   }
 
   /** Rates and places in the order in which they refuse. */

@@ -156,9 +156,12 @@ function toRefusal(row: VerdictRow, code: RefusalCode, tokens: number): Refusal 
     ...(of_account && { of: 'account' as const }),
     limitValue: say(limit_value),
     used: say(used),
-    ...(lim === 'tpm_limit' && { needed: tokens }),
+    ...(lim === 'tpm_limit' && { tokens: { needed: tokens, held: held ?? 0 } }),
     ...rest,
-    ...(held !== null && { held: { usd: renderUsd(BigInt(held) as UsdNanos), requests } }),
+    ...(held !== null &&
+      code === 'spend_reserved' && {
+        held: { usd: renderUsd(BigInt(held) as UsdNanos), requests },
+      }),
   }
 }
 

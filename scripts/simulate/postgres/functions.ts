@@ -197,7 +197,7 @@ const quotaOf = (
 })
 
 function toColumns(refusal: Refusal): Row {
-  const { limit, limitValue, used, held } = refusal
+  const { limit, limitValue, used, held, tokens } = refusal
   const isMoney = limit === 'balance_usd' || limitNamed(limit)?.unit === 'usd'
   const number = (value: string | number): number =>
     isMoney ? nanosOf(String(value)) : Number(value)
@@ -209,7 +209,7 @@ function toColumns(refusal: Refusal): Row {
     used: number(used),
     resets_at: refusal.resetsAt,
     retry: refusal.retryAfterSeconds,
-    held: held ? nanosOf(held.usd) : null,
+    held: held ? nanosOf(held.usd) : (tokens?.held ?? null),
     requests: held?.requests ?? null,
   }
 }

@@ -105,23 +105,22 @@ function tokensOf(tables: Tables, found: ReturnType<typeof leaving>): Window {
   })
   const sum = (held: boolean): number =>
     weights.reduce((all, one) => all + (one.isHeld === held ? one.tokens : 0), 0)
-  const msUntilFits = (limit: number, wanted: number): number => {
-    let [spent, held] = [sum(false), sum(true)]
-    for (let gone = 0; gone <= weights.length; gone++) {
-      const isRoom = spent < limit && (held === 0 || spent + held + wanted <= limit)
-      if (isRoom) return gone === 0 ? 0 : (weights[gone - 1]?.ms ?? 0)
-      const next = weights[gone]
-      if (next?.isHeld) held -= next.tokens
-      else spent -= next?.tokens ?? 0
-    }
-    return MINUTE_MS
-  }
+  const [spent, held] = [sum(false), sum(true)]
   const window = {
     spanMs: MINUTE_MS,
-    spent: sum(false),
-    held: sum(true),
-    fits: (limit: number, wanted: number) => msUntilFits(limit, wanted) === 0,
-    msUntilFits,
+    spent,
+    held,
+    fits: (limit: number, wanted: number) =>
+      spent < limit && (held === 0 || spent + held + wanted <= limit),
+    msUntilBelow(limit: number): number {
+      let [rest, waitMs] = [spent, 0]
+      for (const { isHeld, tokens, ms } of weights) {
+        if (rest < limit) break
+        if (!isHeld) rest -= tokens
+        waitMs = ms
+      }
+      return waitMs
+    },
   }
   return window as unknown as Window
 }

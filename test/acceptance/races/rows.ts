@@ -37,9 +37,19 @@ const windowOf = (limit: string, seconds: number, shouldRetry: string | null): R
 
 /** A token more than the two have used, each answer being 120: the third crosses it, and what it holds may be any number. */
 const TOKENS = 241
-const tokensOf = (used: unknown): Refusal => {
-  const refusal = windowOf('tpm_limit', 60, null)
-  return { ...refusal, metadata: { ...refusal.metadata, limit_value: TOKENS, used } }
+const USED_TOKENS: Refusal = {
+  ...windowOf('tpm_limit', 60, null),
+  metadata: limitOf('tpm_limit', TOKENS, 3 * 120, ahead(60_000, 60_000)),
+}
+const HELD_TOKENS: Refusal = {
+  ...USED_TOKENS,
+  retryAfter: '1',
+  metadata: limitOf(
+    'tpm_limit',
+    TOKENS,
+    expect.toSatisfy((used: unknown) => Number(used) > 2 * 120),
+    null,
+  ),
 }
 
 const reservedOf = (limit: string, value: string): Refusal => ({
@@ -89,8 +99,8 @@ const OF_KEYS: readonly Race[] = [
     limit: 'tpm_limit',
     value: TOKENS,
     firstTwo: 'ended',
-    refusal: tokensOf(expect.toSatisfy((used: unknown) => Number(used) > 2 * 120)),
-    after: tokensOf(3 * 120),
+    refusal: HELD_TOKENS,
+    after: USED_TOKENS,
   },
   {
     limit: 'end_user_rpm',

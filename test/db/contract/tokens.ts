@@ -44,7 +44,7 @@ export function tokensContract(bench: Bench): void {
     }
     const of = whose === 'account' ? { of: 'account' } : {}
 
-    test('a lone request may cross it; beside another it has to fit, and the wait is true', async () => {
+    test('a lone request may cross it; beside another it has to fit, and waits for its end', async () => {
       const [first, second] = await limited(1_000)
       const lone = await ask(first, 5_000)
       expect(lone.refusal).toBeNull()
@@ -56,9 +56,9 @@ export function tokensContract(bench: Bench): void {
         ...of,
         limitValue: 1_000,
         used: 5_000,
-        needed: 1,
-        resetsAt: bench.clock.now() + 50_000,
-        retryAfterSeconds: 50,
+        tokens: { needed: 1, held: 5_000 },
+        resetsAt: null,
+        retryAfterSeconds: 1,
       })
       // What it really used is less.
       await settle(lone, 600)
@@ -66,6 +66,14 @@ export function tokensContract(bench: Bench): void {
       expect(beside.refusal).toBeNull()
       expect((await ask(first, 301)).refusal).toMatchObject({ used: 700, ...of })
       expect((await ask(first, 300)).refusal).toBeNull()
+      await settle(beside, 400)
+      // What has been used is at the limit, whatever is held: it frees as the first leaves.
+      expect((await ask(second, 1)).refusal).toMatchObject({
+        used: 1_300,
+        tokens: { needed: 1, held: 300 },
+        resetsAt: bench.clock.now() + 50_000,
+        retryAfterSeconds: 50,
+      })
     })
 
     test('what is used of it is shown: what has ended, and what requests in progress hold', async () => {
