@@ -90,7 +90,7 @@ export interface ActivityEntry {
   readonly failedAttempts: readonly FailedAttempt[]
   /** What the operator bears beside the charge: images that were withheld, and words that are surely beyond the bound. */
   readonly unchargedCost: UsdNanos
-  /** What was held for it; null where nothing was. A higher cost is a provider's that ignored its bound. */
+  /** What was held for it; null where nothing was. A higher cost is a provider's that counted more than it was bound to. */
   readonly hold: UsdNanos | null
   /** The bound of the answer, in tokens, where it was lower than the client's own or the model's; else null. */
   readonly loweredBound: number | null
@@ -98,7 +98,7 @@ export interface ActivityEntry {
   readonly refusal: LoggedRefusal | null
 }
 
-/** Whether a provider that ignored its bound made a request cost more than was held for it. */
+/** Whether a provider that counted more than it was bound to made a request cost more than was held for it. */
 export const isBeyondHold = ({ cost, hold }: ActivityEntry): boolean => hold !== null && cost > hold
 
 /** What a request cost the operator, charged to nobody: its failed attempts, and what its answer had beyond the charge. */

@@ -50,7 +50,7 @@ export interface EngineFinding {
   } | null
 }
 
-/** A charge above what was held for its request, because the provider ignored the bound of the answer. It is no difference. */
+/** A charge above what was held for its request, because the provider counted more than it was bound to. It is no difference. */
 export interface BeyondHold {
   readonly generationId: GenerationId
   readonly cost: UsdNanos

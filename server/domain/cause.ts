@@ -206,7 +206,7 @@ export const CAUSES: { readonly [Name in CauseName]: Cause<CauseFacts[Name]> } =
     },
     lasts: false,
     message: ({ generation_id, provider, model, held_usd, charged_usd }) =>
-      `${model} at ${provider} cost $${charged_usd}, and $${held_usd} was held for it (${generation_id}): the provider ignored the bound of the answer`,
+      `${model} at ${provider} cost $${charged_usd}, and $${held_usd} was held for it (${generation_id}): the provider counted more than it was bound to`,
     hint: ({ provider }) =>
       `promise less to a server that takes no bound: gatewayctl providers edit ${provider} --output-bound none`,
   },

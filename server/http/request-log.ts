@@ -29,7 +29,7 @@ export interface RequestLine {
   readonly images: number
   /** Null if the client disconnected before the charge was known here; the activity log has it. */
   readonly cost_usd: string | null
-  /** By how much the charge exceeds what was held for it: the provider ignored the bound of the answer. */
+  /** By how much the charge exceeds what was held for it: the provider counted more than it was bound to. */
   readonly beyond_hold_usd?: string
   /** Time to the first content; null if there was none. */
   readonly ttft_ms: number | null

@@ -39,7 +39,7 @@ export interface ActivityRecord {
   readonly cost_rub: number
   /** What was held for it; null where nothing was. */
   readonly held_usd: string | null
-  /** Whether the cost exceeds what was held: the provider ignored the bound of the answer. */
+  /** Whether the cost exceeds what was held: the provider counted more than it was bound to. */
   readonly beyond_hold: boolean
   readonly failed_attempts: number
   readonly queued_ms: number
@@ -91,7 +91,7 @@ export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   readonly node: string | null
   /** What was held for it; null where nothing was. */
   readonly held_usd: string | null
-  /** Whether the cost exceeds what was held: the provider ignored the bound of the answer. */
+  /** Whether the cost exceeds what was held: the provider counted more than it was bound to. */
   readonly beyond_hold: boolean
   readonly attempts: readonly OperatorAttemptRecord[]
   /** Output of failed attempts and images that were withheld, at the model's price, which nobody is charged. */

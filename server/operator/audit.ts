@@ -33,7 +33,7 @@ export interface AuditRecord {
   /** The first thousand. */
   readonly findings: readonly FindingRecord[]
   readonly found: number
-  /** Charges above what was held, as far as the log goes back: a provider ignored the bound of the answer. No difference. */
+  /** Charges above what was held, as far as the log goes back: a provider counted more than it was bound to. No difference. */
   readonly beyond_hold: number
   /** The latest ten. */
   readonly latest_beyond_hold: readonly BeyondHoldRecord[]

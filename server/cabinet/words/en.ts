@@ -121,7 +121,7 @@ export const ENGLISH = {
     'gateway.end_user_ceiling': ({ end_user, key_name, percent, used_usd, limit_usd, limit }) =>
       `End user ${end_user} of key ${key_name} ${ceiling(percent, used_usd, limit_usd, limit)}`,
     'gateway.charge_beyond_hold': ({ model, charged_usd, held_usd }) =>
-      `A request to ${model} cost $${charged_usd}, more than the $${held_usd} that was held for it: the provider ignored the bound of the answer`,
+      `A request to ${model} cost $${charged_usd}, more than the $${held_usd} that was held for it: the provider counted more than it was bound to`,
   } as NoticeWords,
   overview: {
     balance: 'Balance',

@@ -126,7 +126,7 @@ export const RUSSIAN: Words = {
     'gateway.end_user_ceiling': ({ end_user, key_name, percent, used_usd, limit_usd, limit }) =>
       `Конечный пользователь ${end_user} ключа ${key_name}: ${ceiling(percent, used_usd, limit_usd, limit)}`,
     'gateway.charge_beyond_hold': ({ model, charged_usd, held_usd }) =>
-      `Запрос к ${model} стоил $${charged_usd}, больше удержанных $${held_usd}: провайдер не соблюл предел ответа`,
+      `Запрос к ${model} стоил $${charged_usd}, больше удержанных $${held_usd}: провайдер насчитал больше, чем ему позволено`,
   },
   overview: {
     balance: 'Баланс',
