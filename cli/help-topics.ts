@@ -18,8 +18,8 @@ Fields may be added at any time; none is removed within a major version.
   gatewayctl activity tail --errors --json | jq -c '{key_name, code, message}'
 
 Ids only, one per line: --quiet. A pipe without --json gets tab-separated fields without a header;
---csv is for spreadsheets. A list has every row, unless --limit is given; of usage, --json and a pipe
-have the rows of a terminal: --top says how many.
+--csv is for spreadsheets. A list has every row, unless --limit is given; of usage,
+--json and a pipe have the rows of a terminal: --top says how many.
 Every release has the JSON Schema of each document: gatewayctl-VERSION.cli-json.json, by command.`
 
 /** `gatewayctl help first-run` */
