@@ -66,7 +66,7 @@ const SILENT_MS = 10_000
 const MISSED_MS = 3_000
 
 const DOES: readonly (readonly [words: RegExp, does: Does])[] = [
-  [/pg_is_in_recovery/, () => ({ rows: [{ standby: false }] })],
+  [/pg_is_in_recovery/, () => ({ rows: [{ isStandby: false, isReadOnly: false }] })],
   [/to_regclass\(/, () => ({ rows: [{ name: 'schema_version', hasFunctions: true }] })],
   [
     /FROM schema_version s$/,
