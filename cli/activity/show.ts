@@ -77,7 +77,7 @@ function moneyOf(receipt: Receipt): readonly Field[] {
   ]
 }
 
-/** Output of failed attempts, and images that were withheld: not what the vendor charges, which is not known here. */
+/** Output of failed attempts, and what came beyond what was held: not what the vendor charges, which is not known here. */
 const unpaid = (usd: string): string =>
   usd === '0' ? 'nothing' : `output of $${usd} at the model's price`
 

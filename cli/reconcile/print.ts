@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   beyond_hold: 'requests ended beyond their hold',
   failed_attempt: 'failed attempts that may have been billed',
   stopped: 'requests that the gateway ended',
-  withheld: 'images beyond those that were held',
+  withheld: 'what came beyond what was held',
   stated_cost: 'another price, stated with each answer',
   rounding: 'rounding',
   price: 'another price than ours',

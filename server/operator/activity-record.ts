@@ -94,7 +94,7 @@ export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   /** Whether the cost exceeds what was held: the provider counted more than it was bound to. */
   readonly beyond_hold: boolean
   readonly attempts: readonly OperatorAttemptRecord[]
-  /** Output of failed attempts and images that were withheld, at the model's price, which nobody is charged. */
+  /** Output of failed attempts and what came beyond what was held, at the model's price, which nobody is charged. */
   readonly operator_cost_usd: string
   /** The cost stated by the provider; null without one. */
   readonly stated_cost_usd: string | null

@@ -193,7 +193,7 @@ function costOf(attempt: Attempt): UsdNanos {
 
 /** The cost of what the provider bills beyond what is charged, at the model's price. */
 export function unchargedCost(attempt: Attempt, charge: Charge): UsdNanos {
-  const usage = attempt.meter.readUncharged()
+  const usage = attempt.meter.readUncharged(charge.usage)
   if (usage === null) return NO_MONEY
   const whole = priceOf(attempt, { usage, source: charge.source })
   return subtractUsd(whole.amount, charge.amount)

@@ -297,14 +297,15 @@ export class Meter {
   }
 
   /**
-   * The same with what the provider bills and nobody is charged: images that were withheld, and words that nobody counted and that
-   * are surely beyond the bound; null where there are none.
+   * What is charged with what the provider bills beyond it: images that were withheld, and words that nobody counted and that are
+   * surely beyond the bound; null where there are none.
    */
-  readUncharged(): Usage | null {
+  readUncharged(charged: Usage = this.read().usage): Usage | null {
     const { usage, source } = this.readWhole()
     const sure = source === 'estimated' ? this.sureOutputTokens : 0
-    if (sure > usage.outputTokens) return { ...usage, outputTokens: sure }
-    return this.withheld === 0 ? null : usage
+    const billed = this.withheld === 0 ? null : usage
+    if (sure <= Math.max(usage.outputTokens, charged.outputTokens)) return billed
+    return { ...(billed ?? charged), outputTokens: sure }
   }
 
   /** Everything that arrived. */

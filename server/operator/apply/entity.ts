@@ -227,6 +227,10 @@ const FREE_BY_DEFAULT: readonly string[] = [
   'per_input_image_usd',
 ]
 
+/** Names in another order are no change. */
+const byName = (named: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)))
+
 /** Each prefixed with `price.`; all null without a price. */
 function priceFields(price: PriceVersion | null): Fields {
   const record = price && renderVersion(price)
@@ -240,7 +244,7 @@ function priceFields(price: PriceVersion | null): Fields {
   ])
   const named = (['server_tools', 'modifiers'] as const).map((field): [string, Value] => [
     `price.${field}`,
-    record && Object.keys(record[field]).length > 0 ? record[field] : null,
+    record && Object.keys(record[field]).length > 0 ? byName(record[field]) : null,
   ])
   return Object.fromEntries([...plain, ...listed, ...named])
 }

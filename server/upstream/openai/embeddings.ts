@@ -101,7 +101,7 @@ function fromEmbeddings(
 ): Translated {
   if (!isObject(body)) return broken('its answer is not a JSON object')
   const usage = toPromptEvent(body['usage'])
-  // An impossible count is not passed on: the client reads what is charged.
+  // A count that cannot be is not passed on: the client reads what is charged.
   const isSound = !isObject(body['usage']) || (usage?.usage ?? null) !== null
   const failure = findError(body, scrub)
   if (failure) return { events: usage ? [usage] : [], failure }

@@ -239,10 +239,10 @@ describe('the provider’s word', () => {
     const { usage: counted, source } = reading([
       usage({ inputTokens: 7, outputTokens: 1 }),
       text('a long answer, longer than that'),
-      usage({ inputTokens: 7, outputTokens: 9 }),
+      usage({ inputTokens: 7, outputTokens: 8 }),
     ])
     expect(source).toBe('provider')
-    expect(counted).toEqual({ ...NO_USAGE, inputTokens: 7, outputTokens: 9 })
+    expect(counted).toEqual({ ...NO_USAGE, inputTokens: 7, outputTokens: 8 })
   })
 
   test('T16: an explicit nothing is nothing, not a missing word', () => {
@@ -473,4 +473,15 @@ describe('images beyond those that the request holds', () => {
     })
     expect(meter.readUncharged()).toBeNull()
   })
+})
+
+test('what is surely beyond the bound is added to what is charged, which may have an image that never came', () => {
+  const card = aCard({ imagesPerAnswer: 1, outputModalities: ['text', 'image'] })
+  const meter = new Meter(aRequest({ wantsImages: true, choices: 1, maxOutputTokens: 5 }), card, 5)
+  meter.note([
+    text('Here is the picture of a cat that you asked me for, in the style of a watercolour:'),
+  ])
+  const charged = meter.readAfterDisconnect().usage
+  expect(charged.imageOutputTokens).toBeGreaterThan(0)
+  expect(meter.readUncharged(charged)).toEqual({ ...charged, outputTokens: 8 })
 })

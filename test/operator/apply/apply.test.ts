@@ -551,6 +551,18 @@ describe('executing a plan', () => {
     expect(await stepsOf(deps, { ...document, models: [] }, true)).toEqual([])
   })
 
+  test('the tools of a server in another order are no change', async () => {
+    const deps = await openFurnished()
+    const server_tools = { web_search: '10', web_fetch: '1' }
+    const priced = { id: 'openai/tools', price: { in_usd: '1', out_usd: '2', server_tools } }
+    const providers = [{ name: 'openai', from_env: 'K' }]
+    await apply(deps, { providers, models: [priced] } as never)
+    const turned = { ...priced.price, server_tools: { web_fetch: '1', web_search: '10' } }
+    expect(
+      await stepsOf(deps, { providers, models: [{ ...priced, price: turned }] } as never),
+    ).toEqual([])
+  })
+
   test('keys of one name are told apart by their ids', async () => {
     const deps = await openFurnished()
     await act(deps, 'keys.create', { name: 'default', note: 'the other' })
