@@ -39,8 +39,12 @@ async function* readTurns(context: Context, path: string): AsyncGenerator<unknow
       isNew = false
       yield line
     }
+    // One that ends at once is asked again later.
+    if (isNew) await Bun.sleep(TURN_MS)
   }
 }
+
+const TURN_MS = 250
 
 const TURN =
   'another gateway tells from here on: what has ended in between is in gatewayctl activity list'

@@ -270,7 +270,7 @@ BEGIN
     ORDER BY k.account_id, u.key, u.o
   LOOP
     v := nothing; v.i := c.o;
-    IF c.catalogue <> c.version THEN v.code := 'stale'; RETURN NEXT v; CONTINUE; END IF;
+    IF c.catalogue IS NOT NULL AND c.catalogue IS DISTINCT FROM c.version THEN v.code := 'stale'; RETURN NEXT v; CONTINUE; END IF;
     IF c.acc IS NULL THEN v.code := 'key_not_found'; RETURN NEXT v; CONTINUE; END IF;
     IF c.given_up IS NOT NULL THEN v.code := 'given_up'; RETURN NEXT v; CONTINUE; END IF;
 
@@ -599,9 +599,10 @@ BEGIN
       WHERE s.account_id = ANY (paid_acc) AND s.summed AND (s.spent_day >= s.mark_day OR s.spent_month >= s.mark_month)
     UNION ALL
     SELECT 2, d.key_id, k.account_id, d.end_user, d.day, d.spent_nanos, 0, d.mark, 9223372036854775807, k.user_daily, NULL
-      FROM end_user_days d JOIN keys k ON k.id = d.key_id JOIN key_state t ON t.key_id = d.key_id AND t.day = d.day
-      WHERE (d.key_id, d.end_user) IN (SELECT u.key, u.usr FROM unnest(paid_key, paid_user) AS u(key, usr) WHERE u.usr IS NOT NULL)
-        AND d.spent_nanos >= d.mark
+      FROM (SELECT DISTINCT u.key, u.usr FROM unnest(paid_key, paid_user) AS u(key, usr) WHERE u.usr IS NOT NULL) u
+      JOIN keys k ON k.id = u.key JOIN key_state t ON t.key_id = u.key
+      JOIN end_user_days d ON d.key_id = u.key AND d.day = t.day AND d.end_user = u.usr
+      WHERE d.spent_nanos >= d.mark
   LOOP
     IF percents IS NULL THEN
       percents := coalesce((SELECT ARRAY(SELECT jsonb_array_elements_text(n.ceiling_percents::jsonb)::bigint) FROM notice_settings n), ARRAY[80, 100]);
