@@ -237,7 +237,10 @@ export const priceModel = mutation(
       }
       const version = {
         id: newPriceVersionId(at),
-        effectiveFrom: effectiveFrom(input.from, at),
+        effectiveFrom: effectiveFrom(input.from, {
+          now: at,
+          since: previous?.effectiveFrom ?? null,
+        }),
         prices,
       }
       const added = renderVersion(version)

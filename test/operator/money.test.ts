@@ -58,14 +58,15 @@ test('a rate serves from its date, and the default says that nobody set it', asy
     effective_from: null,
   })
   const later = '2026-08-24T00:00:00Z'
-  for (const from of ['2020-01-01T00:00:00Z', '2026-08-01T00:00:00Z']) {
-    const passed = { pair: 'USD/RUB' as const, rub_per_usd: '100', from }
-    await expect(act(deps, 'rates.set', passed)).rejects.toMatchObject({ code: 'invalid_request' })
-    const price = { model: 'demo/echo', in_usd: '50', out_usd: '50', from }
-    await expect(act(deps, 'models.price', price)).rejects.toMatchObject({
-      details: { param: 'from' },
-    })
-  }
+  // Of a day that has begun.
+  const begun = '2026-08-23T00:00:00Z'
+  await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '91', from: begun })
+  expect((await act(deps, 'rates.show', {})).rub_per_usd).toBe('91')
+  const before = '2026-08-22T00:00:00Z'
+  const unheard = { pair: 'USD/RUB' as const, rub_per_usd: '100', from: before }
+  await expect(act(deps, 'rates.set', unheard)).rejects.toMatchObject({
+    details: { param: 'from' },
+  })
   await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '92.5' })
   await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '95', from: later })
   expect(await act(deps, 'rates.show', {})).toMatchObject({
@@ -74,6 +75,11 @@ test('a rate serves from its date, and the default says that nobody set it', asy
   })
   deps.clock.advance(86_400_000)
   expect((await act(deps, 'rates.show', {})).rub_per_usd).toBe('95')
+  const price = { model: 'demo/echo', in_usd: '50', out_usd: '50' }
+  await act(deps, 'models.price', { ...price, from: later })
+  await expect(act(deps, 'models.price', { ...price, from: begun })).rejects.toMatchObject({
+    details: { param: 'from' },
+  })
   for (const rub_per_usd of ['0', '-1', '1.1234567', 'x']) {
     const set = act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd })
     await expect(set).rejects.toMatchObject({ code: 'invalid_request' })
