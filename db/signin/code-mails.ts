@@ -91,6 +91,8 @@ export const createCodeMails = (engine: Engine): CodeMails => ({
     await engine.change(() => addMail({ interaction, id, sealed, at, expiresAt }))
   },
   async claim(at, leaseUntil, limit) {
+    const next = await engine.read(() => nextAt(at))
+    if (next === null || next > at) return { mails: [], nextAt: next }
     // While the disk takes no writes nothing could be noted of an attempt, so none is made.
     const mails = await engine.attempt(() => lease(requireVault(engine), at, leaseUntil, limit))
     return { mails: mails ?? [], nextAt: await engine.read(() => nextAt(at)) }

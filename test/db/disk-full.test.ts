@@ -1,16 +1,18 @@
 // A full disk stops admissions and operators, never loses a charge, and is over when there is room again.
 
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { connect } from '#db/sqlite/engine/connection.ts'
 import { startLogSync } from '#db/sqlite/engine/log-sync.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { createStore } from '#db/sqlite/store.ts'
+import { openVault } from '#db/vault.ts'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, dayOf, type Instant } from '#domain/clock.ts'
 import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
+import { openSmallDisk } from '#test/acceptance/faults/small-disk.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { aRepeat, findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
@@ -29,12 +31,12 @@ import {
 } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
-async function open() {
-  const path = join(tempDirectory(), 'gateway.db')
+async function open(directory = tempDirectory()) {
+  const path = join(directory, 'gateway.db')
   const clock = handClock('2026-08-22T12:00:00Z')
   const database = openDatabase(path)
   migrate(database, path)
-  const rest = { clock, vault: null, syncCharges: false }
+  const rest = { clock, vault: openVault(new Uint8Array(32).fill(1)), syncCharges: false }
   const opening = { owner: anOwner(), at: clock.now() }
   const connection = connect(database, startLogSync(path), rest)
   const store = createStore(connection, path, opening, () => {})
@@ -137,6 +139,20 @@ test('a line that is written late, and that the full disk refused again and agai
   mostPages(1_000_000)
   await Promise.all(settled)
   for (const by of ['key', 'model'] as const) expect(await look(by)).toBe(51)
+  await store.close()
+})
+
+test('to look for mails that are due says nothing of a full disk', async () => {
+  const disk = openSmallDisk(8)
+  if (disk === undefined) return
+  onTestFinished(disk.close)
+  const { clock, store, isWritable } = await open(disk.cli.dataDir)
+  disk.fill(0)
+  await vi.waitFor(async () => expect(await isWritable()).toBe(false), { timeout: 10_000 })
+  const nothing = { mails: [], nextAt: null }
+  expect(await store.signin.codeMails.claim(clock.now(), clock.now(), 9)).toEqual(nothing)
+  expect(await isWritable()).toBe(false)
+  disk.free()
   await store.close()
 })
 
