@@ -47,6 +47,10 @@ export interface Engine {
   write<T>(statements: () => Statements<T>): Promise<T>
   /** A change at somebody's word: one at a time over all nodes, durable before it resolves. */
   change<T>(statements: () => Statements<T>): Promise<T>
-  /** One transaction, tried once: null while the disk takes no writes. */
+  /** One transaction beside those of other nodes, whose first statement locks what it is about; durable before it resolves. */
+  writeDurably<T>(statements: () => Statements<T>): Promise<T>
+  /** One statement that can wait for another day: how many rows it changed, none while SQLite's disk takes no writes. */
+  tryRun(sql: string, bindings: Named): Promise<number>
+  /** A claim: one at a time over all nodes, tried once; null while SQLite's disk takes no writes. */
   attempt<T>(statements: () => Statements<T>): Promise<T | null>
 }

@@ -80,15 +80,11 @@ export const createEvents = (engine: Engine, of: EventsOf): Events => ({
       return seen
     }),
 
-  async trim(before, limit) {
-    const gone = await engine.attempt(() =>
-      run(
-        'DELETE FROM events WHERE id IN (SELECT id FROM events WHERE id < $below ORDER BY id LIMIT $limit)',
-        { below: eventsFrom(before), limit },
-      ),
-    )
-    return gone ?? 0
-  },
+  trim: (before, limit) =>
+    engine.tryRun(
+      'DELETE FROM events WHERE id IN (SELECT id FROM events WHERE id < $below ORDER BY id LIMIT $limit)',
+      { below: eventsFrom(before), limit },
+    ),
 
   ...readEvents(engine, of),
 })

@@ -11,7 +11,7 @@ import type {
   NoticeType,
 } from '#domain/notice.ts'
 import { noteAct } from '../log/acts.ts'
-import { all, type Engine, run, type Statements } from '../statements.ts'
+import { all, type Engine, type Named, run, type Statements } from '../statements.ts'
 
 export interface OutboxRow {
   readonly event_id: EventId
@@ -48,10 +48,14 @@ export function* writeNotice(notice: Notice): Statements<void> {
   )
 }
 
-/** Ends the lease; one that has ended changes only by arriving. */
-const move = (of: object, state: NoticeState, nextTryAt: Instant | null): Statements<number> =>
+/** Ends the lease; who else tried the notice waits, so that each counts the tries before its own. */
+const endLease = (of: Named): Statements<number> =>
+  run('UPDATE outbox SET lease_until = NULL WHERE event_id = $eventId AND channel = $channel', of)
+
+/** One that has ended changes only by arriving. */
+const move = (of: Named, state: NoticeState, nextTryAt: Instant | null): Statements<number> =>
   run(
-    `UPDATE outbox SET state = $state, next_try_at = $nextTryAt, tries = tries + 1, lease_until = NULL
+    `UPDATE outbox SET state = $state, next_try_at = $nextTryAt, tries = tries + 1
      WHERE event_id = $eventId AND channel = $channel AND (state = 'pending' OR CAST($state AS text) = 'delivered')`,
     { ...of, state, nextTryAt },
   )
@@ -68,19 +72,18 @@ export const createOutbox = (
     }),
 
   tried: (eventId, channel, attempt, { state, nextTryAt }) =>
-    engine.change(function* () {
+    engine.writeDurably(function* () {
       const of = { eventId, channel }
-      const added = yield* run(
-        `INSERT INTO delivery_tries (event_id, channel, number, at, status, failure, ms)
-         SELECT event_id, channel,
-           (SELECT count(*) + 1 FROM delivery_tries t WHERE t.event_id = o.event_id AND t.channel = o.channel),
-           CAST($at AS bigint), CAST($status AS bigint), CAST($failure AS text), CAST($ms AS bigint)
-         FROM outbox o WHERE event_id = $eventId AND channel = $channel`,
-        { ...attempt, ...of },
-      )
-      if (added === 0) {
+      if ((yield* endLease(of)) === 0) {
         throw new GatewayError('notice_not_found', `there is no notice ${eventId} by ${channel}`)
       }
+      yield* run(
+        `INSERT INTO delivery_tries (event_id, channel, number, at, status, failure, ms)
+         SELECT CAST($eventId AS text), CAST($channel AS text), count(*) + 1,
+           CAST($at AS bigint), CAST($status AS bigint), CAST($failure AS text), CAST($ms AS bigint)
+         FROM delivery_tries WHERE event_id = $eventId AND channel = $channel`,
+        { ...attempt, ...of },
+      )
       yield* move(of, state, nextTryAt)
     }),
 
@@ -126,18 +129,14 @@ export const createOutbox = (
     }))
   },
 
-  async trim(before, limit) {
-    const gone = await engine.attempt(() =>
-      run(
-        `DELETE FROM outbox WHERE (event_id, channel) IN (
-           SELECT event_id, channel FROM outbox o
-           WHERE event_id < $below AND state <> 'pending' AND created_at < $before
-             AND NOT EXISTS (SELECT 1 FROM delivery_tries t
-               WHERE t.event_id = o.event_id AND t.channel = o.channel AND t.at >= $before)
-           ORDER BY event_id LIMIT $limit)`,
-        { before, below: eventsFrom(before), limit },
-      ),
-    )
-    return gone ?? 0
-  },
+  trim: (before, limit) =>
+    engine.tryRun(
+      `DELETE FROM outbox WHERE (event_id, channel) IN (
+         SELECT event_id, channel FROM outbox o
+         WHERE event_id < $below AND state <> 'pending' AND created_at < $before
+           AND NOT EXISTS (SELECT 1 FROM delivery_tries t
+             WHERE t.event_id = o.event_id AND t.channel = o.channel AND t.at >= $before)
+         ORDER BY event_id LIMIT $limit)`,
+      { before, below: eventsFrom(before), limit },
+    ),
 })

@@ -66,14 +66,10 @@ export const createSigninEvents = (engine: Engine): SigninEvents => ({
     )
     return rows.map(toEvent)
   },
-  async trim(before, limit) {
-    const gone = await engine.attempt(() =>
-      run(
-        `DELETE FROM signin_events WHERE id IN
-           (SELECT id FROM signin_events WHERE id < $below ORDER BY id LIMIT $limit)`,
-        { below: eventsFrom(before), limit },
-      ),
-    )
-    return gone ?? 0
-  },
+  trim: (before, limit) =>
+    engine.tryRun(
+      `DELETE FROM signin_events WHERE id IN
+         (SELECT id FROM signin_events WHERE id < $below ORDER BY id LIMIT $limit)`,
+      { below: eventsFrom(before), limit },
+    ),
 })

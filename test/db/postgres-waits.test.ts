@@ -63,6 +63,41 @@ if (POSTGRES_BIN === null) {
       expect(await end(staged)).toBe(true)
     })
 
+    test('a delivery is noted beside a change that stands still, and what is tried at once is counted', async () => {
+      const address = await cluster.create()
+      const store = await openNode(address, 'a')
+      await issue(store)
+      await store.notices.post([aNotice(systemClock.now())], anAct())
+      const [notice] = await store.notices.list({ limit: 1 })
+      if (notice === undefined) throw new Error('it was posted')
+      const { eventId, channel } = notice
+      const tried = (status: number, state: 'delivered' | 'dead') =>
+        store.notices.tried(
+          eventId,
+          channel,
+          { at: systemClock.now(), status, failure: null, ms: 1 },
+          { state, nextTryAt: null },
+        )
+      const go = Promise.withResolvers<void>()
+      const locked = Promise.withResolvers<void>()
+      let begun = 0
+      const change = openTables(address).change(async () => {
+        begun++
+        locked.resolve()
+        await go.promise
+      })
+      await locked.promise
+      await tried(200, 'delivered')
+      go.resolve()
+      await change
+      // The database has not had to end it first.
+      expect(begun).toBe(1)
+      await Promise.all([500, 501, 502, 503].map((status) => tried(status, 'dead')))
+      const [found] = await store.notices.find(eventId)
+      expect(found).toMatchObject({ state: 'delivered', tries: 1 })
+      expect(found?.log).toHaveLength(5)
+    })
+
     test('settings of notices leave the marks of ceilings alone, unless their shares are set', async () => {
       const address = await cluster.create()
       const store = await openNode(address, 'a')

@@ -16,14 +16,18 @@ export function engineOf(database: Database): Engine {
   const { clock, vault } = database
   const change = <T>(statements: () => Statements<T>): Promise<T> =>
     database.change((tx) => send(tx, statements()))
+  const run: Engine['run'] = (sql, bindings) => database.run(sql, bindings as Named)
   return {
     clock,
     vault,
     settled: () => database.flush(),
     read: (statements) => send(database, statements()),
-    run: (sql, bindings) => database.run(sql, bindings as Named),
+    run,
     write: change,
     change,
+    writeDurably: (statements) => database.transact((tx) => send(tx, statements())),
+    tryRun: run,
+    // Claims lock no rows: that two nodes never claim the same they owe to a change's lock alone.
     attempt: change,
   }
 }

@@ -25,6 +25,15 @@ export function prepareRunNow(database: Database): <T>(statements: Statements<T>
 export function engineOf({ database, commit, clock, vault }: Connection): Engine {
   const runNow = prepareRunNow(database)
   const write: Engine['write'] = (statements) => commit.enqueue(() => runNow(statements()))
+  const writeDurably: Engine['writeDurably'] = (statements) =>
+    commit.commitDurably(() => runNow(statements()))
+  const attempt: Engine['attempt'] = async <T>(statements: () => Statements<T>) => {
+    let answer: T | null = null
+    const isDone = commit.tryWrite(() => {
+      answer = runNow(statements())
+    })
+    return isDone ? answer : null
+  }
   return {
     clock,
     vault,
@@ -32,13 +41,9 @@ export function engineOf({ database, commit, clock, vault }: Connection): Engine
     read: async (statements) => runNow(statements()),
     run: (sql, bindings) => write(() => run(sql, bindings)),
     write,
-    change: (statements) => commit.commitDurably(() => runNow(statements())),
-    async attempt<T>(statements: () => Statements<T>) {
-      let answer: T | null = null
-      const isDone = commit.tryWrite(() => {
-        answer = runNow(statements())
-      })
-      return isDone ? answer : null
-    },
+    change: writeDurably,
+    writeDurably,
+    tryRun: async (sql, bindings) => (await attempt(() => run(sql, bindings))) ?? 0,
+    attempt,
   }
 }
