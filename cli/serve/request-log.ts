@@ -1,4 +1,5 @@
 /** The request log of a serving process: a line per request on standard output, written in batches. */
+import { GatewayError, toldOf } from '#domain/errors.ts'
 import type { RequestLine, RequestLog } from '#http/request-log.ts'
 import type { Context } from '../context.ts'
 import { clean, escapeControls, toJson } from '../terminal/clean.ts'
@@ -46,7 +47,9 @@ export function startRequestLog({ clock, isJsonLog }: Context, isPretty: boolean
 /** Message, stack and causes; Bun.inspect would also print source code. */
 function stackOf(cause: unknown): string {
   if (!(cause instanceof Error)) return Bun.inspect(cause)
-  const stack = cause.stack ?? `${cause.name}: ${cause.message}`
+  const { name, message } = cause
+  const told = cause instanceof GatewayError ? toldOf(cause) : message
+  const stack = (cause.stack ?? `${name}: ${message}`).replace(message, () => told)
   return cause.cause === undefined ? stack : `${stack}\ncaused by: ${stackOf(cause.cause)}`
 }
 

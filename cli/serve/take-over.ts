@@ -113,7 +113,7 @@ async function readFacts(link: Link): Promise<Facts> {
   } catch (cause) {
     const isTold = cause instanceof GatewayError && cause.code !== 'internal_error'
     throw isTold
-      ? refused(cause.message, cause.details.hint ?? null)
+      ? refused(toldOf(cause), cause.details.hint ?? null)
       : refused('the gateway that serves is of a release that hands nothing over', RESTART)
   }
   throw refused(

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { openContext } from '#cli/context.ts'
 import { startRequestLog } from '#cli/serve/request-log.ts'
 import { openOutlets } from '#cli/terminal/streams.ts'
+import { unreachable } from '#db/postgres/engine/errors.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
@@ -388,7 +389,7 @@ test('with --log json standard error is JSON too: warnings, failures, a drain, t
   ])
 })
 
-test('a failure in the log has the id that a page shows for it', () => {
+function watchErrors(): string[] {
   const written: string[] = []
   const write = vi.spyOn(process.stderr, 'write')
   write.mockImplementation((text: unknown, done: unknown) => {
@@ -398,12 +399,26 @@ test('a failure in the log has the id that a page shows for it', () => {
   })
   onTestFinished(() => write.mockRestore())
   openOutlets({ out: String, error: String })
+  return written
+}
+
+test('a failure in the log has the id that a page shows for it', () => {
+  const written = watchErrors()
   const context = openContext({}, {}, [])
   startRequestLog(context, true).fault(new Error('broken'), 'err_1')
   startRequestLog({ ...context, isJsonLog: true }, false).fault(new Error('broken'), 'err_1')
   const [text = '', line = ''] = written
   expect(text).toMatch(/^fault: err_1 Error: broken\n/)
   expect(JSON.parse(line)).toMatchObject({ error_id: 'err_1', fault: expect.any(String) })
+})
+
+test('a failure in the log names the host and what it said', () => {
+  const written = watchErrors()
+  const { fault } = startRequestLog(openContext({}, {}, []), true)
+  fault(new Error('no round', { cause: unreachable(new Map([['db1:5432', 'it is a standby']])) }))
+  expect(written.join()).toContain(
+    'caused by: GatewayError: the gateway cannot reach its database (db1:5432: it is a standby); nothing',
+  )
 })
 
 test('a demo prints its banner into a pipe too, or one line of JSON on request', async () => {
