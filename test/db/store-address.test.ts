@@ -1,6 +1,7 @@
 // The address of a shared store, as people write it.
 import { expect, test } from 'vitest'
 import { nameOf, readAddress, renderAddress } from '#db/postgres/engine/address.ts'
+import { unreachable } from '#db/postgres/engine/errors.ts'
 
 test.each([
   ['postgres://u@db1/d', 'db1:5432'],
@@ -41,4 +42,10 @@ test('an authority that nothing is verified by is refused', () => {
     const text = `postgres://u:hush@db1/d?sslrootcert=/etc/root.pem${mode}`
     expect(() => readAddress(text)).toThrow(/sslmode=verify-full$/)
   }
+})
+
+test('only a server that does not answer is to be started', () => {
+  const silent = unreachable(new Map([['db1:5432', new Error('refused')]]))
+  expect(silent.details.hint).toContain('start it')
+  expect(unreachable(new Map()).details.hint).toBe('gatewayctl doctor')
 })

@@ -163,8 +163,8 @@ const NOTHING_DONE = 'nothing was taken or charged'
 /** What each host said, which is never a password: for operators. */
 export function unreachable(why: ReadonlyMap<string, unknown>): GatewayError {
   const said = [...why].map(([host, error]) => `${host}: ${sayOf(error)}`)
-  // The altnames are of a certificate too.
-  const [, hint] = LIFTED.findLast(([what]) => what.test(said.join())) ?? []
+  // Where no host has said anything, others are in the way. The altnames are of a certificate too.
+  const [, hint] = LIFTED.findLast(([what]) => said.length > 0 && what.test(said.join())) ?? []
   const told = said.length === 0 ? CANNOT : `${CANNOT} (${said.join('; ')})`
   return new GatewayError('store_unavailable', `${CANNOT}; ${NOTHING_DONE}`, {
     ...AGAIN,
