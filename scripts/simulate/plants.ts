@@ -52,8 +52,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   /** A settlement whose answer was lost is not sent again. */
   'settlement-lost': {
     file: 'db/postgres/engine/errors.ts',
-    from: 'if (isLost(error)) again()',
-    to: 'if (isLost(error)) throw error',
+    from: 'if (!isLost(error)) throw error',
+    to: 'throw error',
   },
   /** A claim whose answer was lost is not given up. */
   'claim-lost': {

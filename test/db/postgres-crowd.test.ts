@@ -1,7 +1,7 @@
 // What many share in one database: what is wrong with one of them, or stands still, is no harm to the others.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Database, Sql } from '#db/postgres/engine/database.ts'
-import { FUNCTIONS, MIGRATIONS } from '#db/postgres/engine/versions.ts'
+import { MIGRATIONS } from '#db/postgres/engine/versions.ts'
 import { DAY_MS, type Day, later, systemClock } from '#domain/clock.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
@@ -146,27 +146,6 @@ if (POSTGRES_BIN === null) {
       expect(await standing.ended).toBe(false)
       // None of those that were given up is open.
       expect((await store.health({ checkIntegrity: false })).openHolds).toBe(1)
-    })
-
-    test('what a role may not settle waits until it may, and its place is free then', async () => {
-      const address = await cluster.create()
-      await cluster.run(
-        address,
-        `CREATE ROLE lacking LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO lacking; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO lacking;
-         GRANT USAGE ON SCHEMA ${FUNCTIONS} TO lacking`,
-      )
-      const store = await openNode({ ...address, username: 'lacking' }, 'a')
-      const key = await issue(store, { concurrency: 1 })
-      const claim = claimAt(store, key)
-      await store.admissions.admit(claim)
-      await cluster.run(address, 'REVOKE INSERT ON ledger FROM lacking')
-      const settled = settle(store, claim, '0.01')
-      const refused = `SELECT 1 FROM pg_stat_activity WHERE usename = 'lacking' AND state = 'idle' AND query LIKE '%FROM settle(%'`
-      await until(async () => (await cluster.run(address, refused)).length > 0, 'it was refused')
-      expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: false })
-      await cluster.run(address, 'GRANT INSERT ON ledger TO lacking')
-      expect(await settled).toBe(true)
-      expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: true })
     })
 
     test.runIf(FULL)(

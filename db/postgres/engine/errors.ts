@@ -112,10 +112,7 @@ export const isUnreachable = (error: unknown): boolean =>
   isLost(error) ||
   (error instanceof GatewayError && !isBusy(error) && UNREACHABLE.test(stateOf(error) ?? ''))
 
-/** Until the role may have been given its right. */
-const DENIED_REST_MS = 500
-
-/** Does it again until nobody doubts that it was done, also where the role lacks a right; ends where the store is closed. */
+/** Does it again until nobody doubts that it was done; ends where the store is closed. */
 export async function untilDone<T>(
   act: () => Promise<T>,
   again: () => void = () => {},
@@ -124,9 +121,8 @@ export async function untilDone<T>(
     try {
       return await act()
     } catch (error) {
-      if (isLost(error)) again()
-      else if (isDenied(error)) await Bun.sleep(DENIED_REST_MS)
-      else throw error
+      if (!isLost(error)) throw error
+      again()
     }
   }
 }
