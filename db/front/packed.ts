@@ -93,20 +93,28 @@ const each = <Value>({ pack, unpack }: Form<Value>): Form<readonly Value[]> => (
 
 type Forms<Value> = { readonly [Name in keyof Value]-?: Form<Value[Name]> }
 
-/** The values of all fields, in the order of `forms`. Each field is written out, as by hand: a loop over them takes twice as long. */
+/** The values of all fields, in the order of `forms`. */
 function record<Value extends object>(forms: Forms<Value>): Form<Value> {
-  const names = Object.keys(forms)
-  return new Function(
-    'forms',
-    `return {
-      pack(value) {
-        if (typeof value !== 'object' || value === null) return undefined
-        const packed = [${names.map((name) => `forms.${name}.pack(value.${name})`)}]
-        return packed.includes(undefined) ? undefined : packed
-      },
-      unpack: (packed) => ({${names.map((name, at) => `${name}: forms.${name}.unpack(packed[${at}])`)}}),
-    }`,
-  )(forms)
+  const fields = Object.entries(forms).map(([name, form]) => ({
+    name: name as keyof Value,
+    form: form as Form<Value[keyof Value]>,
+  }))
+  // Of the shape that it will have: to add one field after the other takes longer.
+  const blank = Object.fromEntries(fields.map(({ name }) => [name, null])) as Value
+  return {
+    pack: (value) =>
+      typeof value === 'object' && value !== null
+        ? packAll(fields, ({ name, form }) => form.pack(value[name]))
+        : undefined,
+    unpack(packed) {
+      const value = { ...blank }
+      let at = 0
+      for (const { name, form } of fields) {
+        value[name] = form.unpack((packed as readonly Packed[])[at++] as Packed)
+      }
+      return value
+    },
+  }
 }
 
 /** The arguments of a method. */
