@@ -43,8 +43,10 @@ export interface Engine {
   read<T>(statements: () => Statements<T>): Promise<T>
   /** One statement that changes rows: how many. */
   run(sql: string, bindings: Named): Promise<number>
-  /** One transaction. A power cut may lose it in SQLite, where it shares the commit of its turn. */
+  /** One transaction beside those of other nodes. A power cut may lose it in SQLite, where it shares the commit of its turn. */
   write<T>(statements: () => Statements<T>): Promise<T>
+  /** The same, one at a time over all nodes. */
+  writeInTurn<T>(statements: () => Statements<T>): Promise<T>
   /** A change at somebody's word: one at a time over all nodes, durable before it resolves. */
   change<T>(statements: () => Statements<T>): Promise<T>
   /** One transaction beside those of other nodes, whose first statement locks what it is about; durable before it resolves. */

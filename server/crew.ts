@@ -267,8 +267,7 @@ export class Crew {
         const answered = (): void => {
           joined.beats = 0
         }
-        // One of another release answers that it knows no such method.
-        if (beats === 0) void link.call(BEAT, []).then(answered, answered)
+        if (beats === 0) void link.call(BEAT, []).then(answered, () => undefined)
         if (beats === STUCK_BEATS) tell(pid, beats, '')
         if (beats === ENDED_BEATS) {
           tell(pid, beats, ': it is ended')

@@ -77,6 +77,10 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
   const engine = engineOf(database)
   const catalogue = await openCatalogue(database)
   const marks = openMarks(database, catalogue)
+  const settled = async (): Promise<void> => {
+    await database.flush()
+    await marks.tell()
+  }
   const { nodes, heard } = openNodes(database)
   const { activity, tell } = openActivity(database)
   const life = isNode
@@ -89,10 +93,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     events: createEvents(engine, {
       readSettings,
       account: "body::jsonb #>> '{data,account_id}'",
-      async settled() {
-        await database.flush()
-        await marks.tell()
-      },
+      settled,
     }),
     noticeSettings: createNoticeSettings(database, engine),
   }
@@ -104,7 +105,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     ...tellCeilings(ports, database.clock, prepareEndUserReader(database)),
     ledger: createLedger(database, catalogue),
     thresholds: createThresholds(database, catalogue),
-    notices: createNotices(database, engine, marks),
+    notices: createNotices(database, engine, settled),
     catalogue: { current: catalogue.current },
     models: createModels(engine, catalogue),
     providers: createProviders(engine, catalogue),

@@ -105,7 +105,7 @@ function* find(column: 'sha256' | 'uid', kind: string, value: string) {
 
 export const createArtifacts = (engine: Engine): Artifacts => ({
   write: (write) =>
-    engine.write(function* () {
+    engine.writeInTurn(function* () {
       for (const change of write.changes) {
         if (!(yield* isAsRead(change, write.revocations))) return false
       }

@@ -16,6 +16,8 @@ export function engineOf(database: Database): Engine {
   const { clock, vault } = database
   const change = <T>(statements: () => Statements<T>): Promise<T> =>
     database.change((tx) => send(tx, statements()))
+  const write = <T>(statements: () => Statements<T>): Promise<T> =>
+    database.transact((tx) => send(tx, statements()))
   const run: Engine['run'] = (sql, bindings) => database.run(sql, bindings as Named)
   return {
     clock,
@@ -23,9 +25,10 @@ export function engineOf(database: Database): Engine {
     settled: () => database.flush(),
     read: (statements) => send(database, statements()),
     run,
-    write: change,
+    write,
+    writeInTurn: change,
     change,
-    writeDurably: (statements) => database.transact((tx) => send(tx, statements())),
+    writeDurably: write,
     tryRun: run,
     // Claims lock no rows: that two nodes never claim the same they owe to a change's lock alone.
     attempt: change,

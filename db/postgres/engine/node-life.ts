@@ -81,7 +81,7 @@ export async function join(database: Database, version: string): Promise<void> {
 
 const endLeases = (database: Database, epochs: readonly string[]): Promise<number> =>
   database.run(
-    'UPDATE outbox SET lease_until = NULL, leased_by = NULL WHERE leased_by = ANY (?::text[])',
+    'UPDATE outbox SET lease_until = NULL, leased_by = NULL WHERE lease_until IS NOT NULL AND leased_by = ANY (?::text[])',
     epochs,
   )
 

@@ -5,13 +5,17 @@ import { createOutbox, type OutboxRow, toNotice } from '../../outbox/outbox.ts'
 import type { Engine } from '../../statements.ts'
 import type { Database } from '../engine/database.ts'
 import { STORE_NOW } from '../engine/store-time.ts'
-import type { Marks } from './passed-marks.ts'
 
 /** Another node that has leased the notice `o`, and its clock: that of the database, and how far it is ahead of it. */
 const HOLDER = `SELECT ${STORE_NOW} + n.ahead_ms
   FROM nodes n WHERE n.epoch = o.leased_by AND o.lease_until IS NOT NULL AND n.epoch <> $epoch`
 
-export function createNotices(database: Database, engine: Engine, marks: Marks): Notices {
+/** `settled` resolves when what has happened by now is in the outbox. */
+export function createNotices(
+  database: Database,
+  engine: Engine,
+  settled: () => Promise<void>,
+): Notices {
   /** When notices were last claimed here; null before the first time, because the clock may have been set back while nothing ran. */
   let claimedAt: Instant | null = null
 
@@ -31,14 +35,10 @@ export function createNotices(database: Database, engine: Engine, marks: Marks):
   }
 
   return {
-    ...createOutbox(engine, async () => {
-      await database.flush()
-      await marks.tell()
-    }),
+    ...createOutbox(engine, settled),
 
     async claim(at, leaseUntil, limit) {
-      await database.flush()
-      await marks.tell()
+      await settled()
       await noteClock(at)
       const rows = await database.all<OutboxRow>(
         `WITH due AS (

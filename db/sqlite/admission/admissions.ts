@@ -405,7 +405,8 @@ function judgeEvents(
 const passesMark = ({ account: { use }, endUser }: OpenHold, hot: HotKey): boolean =>
   isUsePassed(hot) ||
   (use !== null && isUsePassed(use)) ||
-  (endUser !== null && isMarkPassed(endUser.daySpend))
+  // On another day its ceiling is another one.
+  (endUser?.day === hot.today && isMarkPassed(endUser.daySpend))
 
 const isUsePassed = ({ daySpend, monthSpend }: HotUse): boolean =>
   isMarkPassed(daySpend) || isMarkPassed(monthSpend)

@@ -32,7 +32,6 @@ export function ceilingEvents(
   return [
     ...ofKey(hot, words, at),
     ...(account.use === null ? [] : ofAccount(hold, account.use, words, at)),
-    // On another day its ceiling is another one.
     ...(endUser?.day === hot.today ? ofEndUser(hot, endUser, words, at) : []),
   ]
 }

@@ -41,6 +41,7 @@ export function engineOf({ database, commit, clock, vault }: Connection): Engine
     read: async (statements) => runNow(statements()),
     run: (sql, bindings) => write(() => run(sql, bindings)),
     write,
+    writeInTurn: write,
     change: writeDurably,
     writeDurably,
     tryRun: async (sql, bindings) => (await attempt(() => run(sql, bindings))) ?? 0,

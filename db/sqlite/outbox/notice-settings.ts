@@ -47,6 +47,7 @@ export function createNoticeSettings(
   held: HeldNoticeSettings,
   changed: () => void,
 ): NoticeSettingsStore {
+  const engine = engineOf(connection)
   const { database, commit } = connection
   const runNow = prepareRunNow(database)
   return {
@@ -59,6 +60,6 @@ export function createNoticeSettings(
           changed()
         },
       ),
-    webhookSecret: () => webhookSecret(engineOf(connection)),
+    webhookSecret: () => webhookSecret(engine),
   }
 }
