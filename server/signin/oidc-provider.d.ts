@@ -21,6 +21,8 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface Grant {
     readonly jti: string
     addOIDCScope(scope: string): void
+    /** Those granted, parted by spaces. */
+    getOIDCScope(): string
     save(): Promise<string>
   }
 

@@ -143,9 +143,14 @@ export const grantWithoutConsent =
       client.applicationType === 'native'
     if (result?.consent !== undefined || isAsked) return known
     const { accountId } = account
+    const granted = known?.getOIDCScope().split(' ') ?? []
+    const missing = [...oidc.requestParamOIDCScopes].filter(
+      (scope) => scope !== NEEDS_CONSENT && !granted.includes(scope),
+    )
+    // Written in vain it would make those who write it at the same time, such as refreshes, run again.
+    if (known !== undefined && missing.length === 0) return known
     const grant = known ?? new Grants({ accountId, clientId: client.clientId })
-    const scopes = [...oidc.requestParamOIDCScopes].filter((scope) => scope !== NEEDS_CONSENT)
-    grant.addOIDCScope(scopes.join(' '))
+    grant.addOIDCScope(missing.join(' '))
     await grant.save()
     return grant
   }
