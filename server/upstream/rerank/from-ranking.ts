@@ -7,7 +7,7 @@ import { NO_USAGE } from '#domain/usage.ts'
 import type { Rerank } from '#domain/work.ts'
 import { findError } from '../openai/from-response.ts'
 import { toPromptEvent } from '../openai/from-usage.ts'
-import { readCount } from '../read-json.ts'
+import { isImpossible, readCount } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
 
@@ -20,6 +20,8 @@ export function fromRanking(
 ): Translated {
   if (!isObject(body)) return failed('its answer is not a JSON object')
   const usage = toBilled(body)
+  // A count that cannot be is not passed on: the client reads what is charged.
+  const isSound = usage?.usage != null || !(isObject(body['usage']) || isObject(unitsOf(body)))
   const counted: readonly ChatEvent[] = usage ? [usage] : []
   const failure = findError(body, scrub)
   if (failure) return { events: counted, failure }
@@ -29,6 +31,7 @@ export function fromRanking(
   if (ranking === null) return failed('its answer is no order of the documents', counted)
   const { top, shape, returnsDocuments } = request
   const isAsAsked =
+    isSound &&
     shape === (isCohere ? 'cohere' : 'voyage') &&
     ranking.length <= top &&
     (!returnsDocuments || list.every((entry) => readObject(entry)['document'] !== undefined))
@@ -58,11 +61,13 @@ function readRanking(list: readonly unknown[], documents: number): readonly Rank
 
 type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
 
+const unitsOf = (body: JsonObject): unknown => readObject(body['meta'])['billed_units']
+
 /** Cohere's `meta.billed_units`, or a `usage` as OpenAI has it. */
 function toBilled(body: JsonObject): UsageEvent | undefined {
-  const billed = readObject(readObject(body['meta'])['billed_units'])
-  const searchUnits = readCount(billed['search_units'])
-  const inputTokens = readCount(billed['input_tokens'])
+  const { search_units: units, input_tokens: tokens } = readObject(unitsOf(body))
+  if (isImpossible(units) || isImpossible(tokens)) return undefined
+  const [searchUnits, inputTokens] = [readCount(units), readCount(tokens)]
   if (searchUnits === undefined && inputTokens === undefined) return toPromptEvent(body['usage'])
   const usage = { ...NO_USAGE, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 }
   return { type: 'usage', usage }
