@@ -320,7 +320,7 @@ function sumUp(
   const theirs = bill.amounts ? sum((row) => row.theirs.amount ?? FREE) : null
   const base = theirs ?? ours
   const charged = served.reduce((whole, { charged: some }) => whole + some, 0n)
-  const doubts = served.flatMap((day) => DOUBTS.flatMap((reason) => day.doubts[reason] ?? []))
+  const most = served.reduce((whole, { begun }) => whole + begun.most, 0n)
   return {
     parts: partsOf(counted, served),
     total: {
@@ -330,10 +330,8 @@ function sumUp(
       unexplained_usd: renderAttos(unexplained),
       unexplained_percent: base <= 0n ? null : Number((unexplained * 10_000_000n) / base) / 100_000,
       charged_usd: renderAttos(charged * ATTOS_PER_NANO),
-      in_doubt_requests: doubts.reduce((whole, { requests }) => whole + requests, 0),
-      in_doubt_usd: renderAttos(
-        doubts.reduce((whole, { most }) => whole + most, 0n) * ATTOS_PER_NANO,
-      ),
+      in_doubt_requests: served.reduce((whole, { begun }) => whole + begun.requests, 0),
+      in_doubt_usd: renderAttos(most * ATTOS_PER_NANO),
     },
     tolerance_percent: renderPrice(tolerance_percent),
     within_tolerance:
@@ -347,7 +345,7 @@ function partsOf(rows: readonly Row[], served: readonly ServedDay[]): ReconcileR
   const all = rows.flatMap(({ parts }) => parts)
   const requests = (reason: Reason): number | null =>
     DOUBTS.some((doubt) => doubt === reason)
-      ? served.reduce((sum, { doubts }) => sum + (doubts[reason as DoubtReason]?.requests ?? 0), 0)
+      ? served.reduce((sum, { begun }) => sum + (begun.byReason[reason as DoubtReason] ?? 0), 0)
       : null
   return [...Map.groupBy(all, ({ reason }) => reason)].map(([reason, parts]) => ({
     reason,

@@ -62,20 +62,24 @@ export class ServedTally {
     const isOurs = provider === this.#provider
     // The last attempt failed too where an answer broke off, and was charged as such.
     const apart = usageSource !== null && entry.endedBy === 'upstream' ? -1 : undefined
+    const inDoubt: InDoubt[] = []
     for (const attempt of failedAttempts.slice(0, apart)) {
       if (attempt.provider !== this.#provider) continue
       if (attempt.status !== null && attempt.status >= 400 && attempt.operatorCost === NO_MONEY)
         continue
-      this.#doubt(entry, attempt.model, 'failed_attempt', most(entry.hold, attempt.operatorCost))
+      const bound = most(entry.hold, attempt.operatorCost)
+      inDoubt.push({ model: attempt.model, reason: 'failed_attempt', most: bound })
     }
     if (usageSource !== null) {
-      if (isOurs) this.#charged(entry)
+      if (isOurs) inDoubt.push(...this.#charged(entry))
     } else if (isOurs ? isUntold(entry) : provider === null) {
-      this.#doubt(entry, entry.model, 'stopped', most(entry.hold, NO_MONEY))
+      inDoubt.push({ model: entry.model, reason: 'stopped', most: most(entry.hold, NO_MONEY) })
     }
+    this.#doubt(entry, inDoubt)
   }
 
-  #charged(entry: ServedEntry): void {
+  /** Returns what of it is in doubt. */
+  #charged(entry: ServedEntry): readonly InDoubt[] {
     const { admittedAt, endedAt, usage, version, image, modifiers, cost, hold, model } = entry
     const day = dayOf(admittedAt)
     const served = this.#day(day, model)
@@ -86,26 +90,37 @@ export class ServedTally {
       const cell = cellOf(served, line.tool ?? line.name, line.unitPrice)
       addTo(reason !== null ? doubtedIn(cell, reason) : isEdge ? cell.edge : cell.exact, line)
     }
+    const inDoubt: InDoubt[] = []
     if (reason !== null) {
       widenPrices(served, entry)
       const bound = reason === 'beyond_hold' ? addUsd(cost, cost) : most(hold, cost)
-      this.#doubt(entry, model, reason, bound)
+      inDoubt.push({ model, reason, most: bound })
     } else if (entry.statedCost !== null) {
       const { exact, edge } = served.stated
       const amount = ((entry.statedCost - cost) * ATTOS_PER_NANO) as UsdAttos
       addTo(isEdge ? edge : exact, { count: 0, amount })
     }
-    if (entry.unchargedCost > NO_MONEY) this.#doubt(entry, model, 'withheld', entry.unchargedCost)
+    const { unchargedCost } = entry
+    if (unchargedCost > NO_MONEY) inDoubt.push({ model, reason: 'withheld', most: unchargedCost })
+    return inDoubt
   }
 
-  /** The provider may count it on any day that it ran in. */
-  #doubt(entry: ServedEntry, model: string, reason: DoubtReason, bound: UsdNanos): void {
-    const last = dayOf(entry.endedAt)
-    const one = { id: entry.generationId, most: bound }
-    for (let day = dayOf(entry.admittedAt); day <= last; day = nextDay(day)) {
-      const { doubts, toolDoubts } = this.#day(day, model)
-      addDoubt(doubts, reason, one)
-      if (mayHaveCalled(entry, reason)) addDoubt(toolDoubts, reason, one)
+  /** The provider may count it on any day that it ran in. In the sums it is of the day on which it began. */
+  #doubt(entry: ServedEntry, inDoubt: readonly InDoubt[]): void {
+    const [first, last] = [dayOf(entry.admittedAt), dayOf(entry.endedAt)]
+    for (const [place, { model, reason, most: bound }] of inDoubt.entries()) {
+      const { begun } = this.#day(first, model)
+      if (place === 0) begun.requests++
+      if (inDoubt.findIndex((one) => one.reason === reason) === place) {
+        begun.byReason[reason] = (begun.byReason[reason] ?? 0) + 1
+      }
+      begun.most = addUsd(begun.most, bound)
+      const one = { id: entry.generationId, most: bound }
+      for (let day = first; day <= last; day = nextDay(day)) {
+        const { doubts, toolDoubts } = this.#day(day, model)
+        addDoubt(doubts, reason, one)
+        if (mayHaveCalled(entry, reason)) addDoubt(toolDoubts, reason, one)
+      }
     }
   }
 
@@ -121,12 +136,20 @@ export class ServedTally {
         cells: new Map(),
         doubts: {},
         toolDoubts: {},
+        begun: { requests: 0, byReason: {}, most: NO_MONEY },
         stated,
       }
       this.#days.set(name, known)
     }
     return known
   }
+}
+
+/** Why a request, or an attempt of it, may have cost up to `most`. */
+interface InDoubt {
+  readonly model: string
+  readonly reason: DoubtReason
+  readonly most: UsdNanos
 }
 
 function addDoubt(doubts: Doubts, reason: DoubtReason, one: Example): void {

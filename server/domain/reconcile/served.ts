@@ -68,6 +68,12 @@ export interface ServedDay {
   readonly doubts: Doubts
   /** Of these, the requests that may have called tools. */
   readonly toolDoubts: Doubts
+  /** The requests in doubt that began on this day, each once, whatever the reasons and attempts. */
+  readonly begun: {
+    requests: number
+    readonly byReason: Partial<Record<DoubtReason, number>>
+    most: UsdNanos
+  }
   /** What the provider stated as its cost beyond ours, for requests in `exact` and in `edge`. */
   readonly stated: { exact: Sum; edge: Sum }
 }

@@ -1,6 +1,6 @@
-// Which requests in doubt may have called tools of the vendor: of those that asked for none the log knows it once they had begun.
+// What is in doubt: which requests may have called tools of the vendor, and that each is counted once.
 import { expect, test } from 'vitest'
-import { instant } from '#domain/clock.ts'
+import { DAY_MS, dayOf, instant, later } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { type ServedEntry, ServedTally } from '#domain/reconcile/served-tally.ts'
@@ -38,4 +38,39 @@ test.each([
   const [day] = tally.days
   expect(day?.doubts.hung_up?.requests).toBe(1)
   expect(day?.toolDoubts).toEqual(mayHave ? day?.doubts : {})
+})
+
+test('a request in doubt for several reasons, and over midnight, is one, on the day on which it began', () => {
+  const attempt = {
+    model: 'm',
+    provider: 'acme',
+    outcome: 'failed',
+    status: null,
+    reason: 'reset',
+    ms: 1,
+    operatorCost: NO_MONEY,
+  } as const
+  const tally = new ServedTally('acme')
+  tally.add({
+    ...hungUp({ outputTokens: 7 }),
+    endedAt: later(at, DAY_MS),
+    failedAttempts: [attempt, { ...attempt, model: 'n' }],
+    unchargedCost: usd('0.2'),
+  })
+  const { days } = tally
+  const begun = days.map(({ day, model, begun }) => ({ day: day - dayOf(at), model, ...begun }))
+  const none = { requests: 0, byReason: {}, most: NO_MONEY }
+  expect(begun.toSorted((a, b) => a.day - b.day)).toEqual([
+    {
+      day: 0,
+      model: 'm',
+      requests: 1,
+      byReason: { failed_attempt: 1, hung_up: 1, withheld: 1 },
+      most: usd('1.2'),
+    },
+    { day: 0, model: 'n', requests: 0, byReason: {}, most: usd('0.5') },
+    { day: 1, model: 'm', ...none },
+    { day: 1, model: 'n', ...none },
+  ])
+  expect(days.every(({ doubts }) => doubts.failed_attempt?.requests === 1)).toBe(true)
 })

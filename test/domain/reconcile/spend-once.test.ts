@@ -39,6 +39,7 @@ const served = (model: string, hasTools = true): ServedDay => ({
   ]),
   doubts: DOUBT,
   toolDoubts: hasTools ? DOUBT : {},
+  begun: { requests: 1, byReason: { hung_up: 1 }, most: (HOLD_MICROS * 1_000n) as UsdNanos },
   stated: { exact: noSum(), edge: noSum() },
 })
 
