@@ -30,6 +30,7 @@ test.each([
   [{ type: 'input_file', filename: 'a.pdf', file_data: data }, true, 4],
   [{ type: 'input_file', file_url: 'https://example.org/a.pdf' }, true, 0],
   [{ type: 'input_audio', input_audio: { data, format: 'wav' } }, true, 4],
+  [{ type: 'input_video', video_url: 'https://example.org/a.mp4' }, true, 0],
   [{ type: 'input_text', text: data }, undefined, 0],
 ] as const)('responses: %j', (part, isUnbounded, fileBytes) => {
   const request = askResponses(part)

@@ -214,9 +214,7 @@ function readMessage(
     )
   }
   if ('cache_control' in message) noteLongCaching(message, `messages[${index}]`, extras)
-  if (role === 'assistant' && Array.isArray(message['images'])) {
-    for (const image of message['images']) countEarlier(image, attachments)
-  }
+  if (role === 'assistant') readEarlier(message, attachments)
   if (Array.isArray(content)) {
     readParts(content, index, attachments, extras)
     return
@@ -275,6 +273,13 @@ function readImage(image: unknown, path: string, attachments: Attachments): void
   if (!isObject(image)) throw invalid(path, 'must be an object with a url')
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
   countImage(image['url'], `${path}.url`, attachments, 'messages')
+}
+
+/** What an earlier answer brought beside its words. Sound is referred to by its id. */
+function readEarlier({ images, audio }: JsonObject, attachments: Attachments): void {
+  if (isObject(audio)) attachments.files++
+  if (!Array.isArray(images)) return
+  for (const image of images) countEarlier(image, attachments)
 }
 
 /** Images of earlier answers do not count against the limit, because clients send back answers unchanged. */

@@ -46,23 +46,21 @@ function readItem(item: JsonObject, path: string, attachments: Attachments): voi
 }
 
 function readPart(part: JsonObject, path: string, attachments: Attachments): void {
-  const { type, image_url: url, file_id: id, file_data: data, file_url: address } = part
+  const { type, image_url: url, file_id: id } = part
   if (id !== null && id !== undefined) throw stored(`${path}.file_id`)
   if (type === 'input_image' || type === 'computer_screenshot') {
     if (typeof url !== 'string') throw invalid(`${path}.image_url`, 'must be a string')
     countImage(url, `${path}.image_url`, attachments, 'input')
-  } else if (type === 'input_file') {
+  } else if (typeof type === 'string' && type.startsWith('input_') && type !== 'input_text') {
     attachments.files++
-    if (typeof data === 'string' && !address) attachments.fileBytes += data.length
-  } else if (type === 'input_audio') {
-    attachments.files++
-    attachments.fileBytes += audioChars(part)
+    attachments.fileBytes += inlineChars(part)
   }
 }
 
-function audioChars({ input_audio: sound }: JsonObject): number {
-  const data = isObject(sound) ? sound['data'] : undefined
-  return typeof data === 'string' ? data.length : 0
+/** Bytes of base64 in a part; 0 if it only refers to a file. */
+function inlineChars({ file_data: file, file_url: address, input_audio: sound }: JsonObject) {
+  const data = isObject(sound) ? sound['data'] : file
+  return typeof data === 'string' && !address ? data.length : 0
 }
 
 /** It would name an object of the operator's account, which serves many keys. */

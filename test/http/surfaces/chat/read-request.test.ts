@@ -234,6 +234,13 @@ test.each([
   expect([request.isUnbounded, request.fileBytes ?? 0]).toEqual([isUnbounded, fileBytes])
 })
 
+test('the sound of an earlier answer, which only its id names, is as long as it likes', () => {
+  const answer = (more: object) =>
+    ask({ messages: [{ role: 'assistant', content: null, ...more }] }).isUnbounded
+  expect(answer({ audio: { id: 'audio_1' } })).toBe(true)
+  expect(answer({ audio: null })).toBeUndefined()
+})
+
 test('image_config is read into the image options', () => {
   expect(
     ask({ image_config: { size: '1024x1024', quality: 'high', aspect_ratio: '1:1' } }).image,
