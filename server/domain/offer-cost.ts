@@ -18,7 +18,7 @@ import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
 import type { Work } from './work.ts'
 
 export interface OfferCost {
-  /** Estimated tokens of the prompt. */
+  /** Tokens of the prompt, by estimate; with a file or sound, the most that the model reads. */
   readonly promptTokens: number
   /** The most of everything but the answer's tokens: prompt, input images, images drawn, the request itself. */
   readonly base: UsdNanos
@@ -45,7 +45,7 @@ export function offerCost(
   const input = inputBound(request, card)
   const highest = highestOf(prices, input, request.extras)
   const base = mostOfBase(request, card, prices, input, highest.promptToken)
-  const promptTokens = estimatePromptTokens(request, card)
+  const promptTokens = mostRead(request, card, estimatePromptTokens(request, card))
   if (request.kind !== 'generate') return fixedCost(base, promptTokens)
   const { choices } = request
   const { full, floor } = outputBounds(request, hop, keyBound, settings)
@@ -390,17 +390,20 @@ function inputBound(request: Work, card: ModelCard): number {
     const { length } = request.kind === 'embed' ? request.input : request.documents
     return request.textBytes + length * ENTRY_TOKENS
   }
-  const { textBytes, inputImages, isUnbounded } = request
-  const { contextLength } = card
+  const { textBytes, inputImages } = request
   const seen = inputImages > 0 ? inputImageTokensOf(card) : null
   const images = seen ? inputImages * seen.max : 0
   const billedOnly = seen?.countsAsContext === false ? images : 0
-  let read = textBytes + TEMPLATE_TOKENS + images - billedOnly
-  if (isUnbounded) read += contextLength ?? USUAL_CONTEXT
-  if (contextLength !== null && read > contextLength && isBoundedByContext(request, card)) {
-    read = contextLength
-  }
-  return read + billedOnly
+  return mostRead(request, card, textBytes + TEMPLATE_TOKENS + images - billedOnly) + billedOnly
+}
+
+/** Of a prompt of so many tokens, beside which a file or sound may fill the context. */
+function mostRead(request: Work, card: ModelCard, tokens: number): number {
+  const { contextLength } = card
+  const isUnbounded = request.kind === 'generate' && request.isUnbounded === true
+  const read = isUnbounded ? tokens + (contextLength ?? USUAL_CONTEXT) : tokens
+  if (contextLength === null || read <= contextLength) return read
+  return isBoundedByContext(request, card) ? contextLength : read
 }
 
 /** A context that an operator typed may be smaller than the model's; and a prompt beyond it may be read all the same. */

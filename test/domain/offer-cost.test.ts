@@ -3,11 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
-import { boundToSend, checkContext, checkThinking, outputBounds } from '#domain/offer-cost.ts'
+import {
+  boundToSend,
+  checkContext,
+  checkThinking,
+  offerCost,
+  outputBounds,
+  tokensFor,
+} from '#domain/offer-cost.ts'
 import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_SETTINGS as SETTINGS } from '#domain/settings.ts'
 import type { Generate } from '#domain/work.ts'
-import { aCard, aKey, aProvider, aRequest } from '#test/support/nouns.ts'
+import { aCard, aKey, aProvider, aRequest, aVersion } from '#test/support/nouns.ts'
 
 const hopOf = (card: Partial<ModelCard> = {}, provider: Partial<Provider> = {}) => ({
   card: aCard(card),
@@ -119,6 +126,19 @@ const refusalOf = (act: () => void): GatewayError | null => {
     return thrown as GatewayError
   }
 }
+
+test('a file holds of the tokens a minute what it holds of the money: the model’s context', () => {
+  const held = (request: Partial<Generate>, card: Partial<ModelCard>) => {
+    const asked = aRequest({ textBytes: 4_000, maxOutputTokens: 100, ...request })
+    const offer = offerCost(asked, hopOf(card), aVersion().prices, null, SETTINGS)
+    return tokensFor([offer], null)
+  }
+  const card = { contextLength: 200_000, isCatalogued: true }
+  expect(held({}, card)).toBe(1_100)
+  expect(held({ fileBytes: 1_000, isUnbounded: true }, card)).toBe(200_100)
+  expect(held({ isUnbounded: true }, card)).toBe(200_100)
+  expect(held({ isUnbounded: true }, { ...card, isCatalogued: false })).toBe(201_100)
+})
 
 test('a prompt of four times the context is refused, one that may fit is not', () => {
   const check = (textBytes: number) =>
