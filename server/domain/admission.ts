@@ -376,11 +376,11 @@ interface MoneyRule {
   readonly code: RefusalCode
   /** When the next period begins; null where no period ends. */
   readonly nextPeriod: ((today: Day) => Day) | null
-  /** By this, what is left is divided for the output of a request that is alone; null: it takes as much as it wants. */
+  /** By this, what is left is divided for the output of a request beside which nothing is held; null: it is not lowered. */
   readonly loneDivisor: bigint | null
 }
 
-/** A request that is alone may cross the ceiling of its key, so that the last cent can be spent: it gets all that is left. */
+/** A request that is alone may cross the ceiling of its key, so that the last cent can be spent. */
 const DAILY: MoneyRule = {
   limit: 'daily_spend_limit_usd',
   code: 'daily_spend_limit_exceeded',
@@ -405,7 +405,7 @@ const BALANCE: MoneyRule = {
   loneDivisor: 2n,
 }
 
-/** The same for a request that is not alone, so that dozens fit. */
+/** What is left is divided by this for one beside which something is held, so that dozens fit. */
 const DIVISOR = 32n
 
 interface MoneyLimit {

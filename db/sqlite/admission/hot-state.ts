@@ -547,9 +547,10 @@ const momentOf = (clock: Clock, at: Instant): number =>
 
 export interface Periods {
   /**
-   * Takes a key to the day of `at`. Its sums are read, because a corrected clock may return to a day. A step back of less
-   * than a day stays in the day. Its windows are given up where the clock was set back, because a clock that was ahead has let
-   * go of requests, where it has come back to where it was, and where it jumps ahead.
+   * Takes a key to the day of `at`, as the clock says it. No jump of the clock opens a ceiling twice: the sums of a day and a
+   * month are read, because a corrected clock may return to where it was, and a step back to the day before stays in the day.
+   * Its windows are given up where the clock was set back, because a clock that was ahead has let go of requests, where it has
+   * come back to where it was, and where it jumps ahead.
    */
   turn(hot: HotKey, at: Instant): void
   /** Reads the sums of its day and month, and returns it. */

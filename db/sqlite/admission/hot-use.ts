@@ -70,7 +70,7 @@ export const startUse = (
   monthSpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
 })
 
-/** A step back of less than a day stays in the day. */
+/** A step back to the day before stays in the day: a clock that is put right at midnight does not go to and fro. */
 export const isOtherDay = (use: HotUse, today: Day): boolean =>
   today !== use.today && nextDay(today) !== use.today
 

@@ -187,6 +187,7 @@ function changeKeys(
       }
       return commit.commitDurably(write, (key) => {
         if (isFirst) tally.revoked(key)
+        // Its secrets may stay known: they lead to the key, and that is looked at for each request.
         hotState.replace(key)
       })
     },

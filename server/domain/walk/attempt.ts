@@ -209,7 +209,10 @@ export function isBeyondHold(attempt: Attempt, hold: UsdNanos): boolean {
   return priceOf(attempt, { usage: meter.readSurely(), source: 'estimated' }).amount > hold
 }
 
-/** What a reading of its meter costs, at the price that it was admitted by and with the factors that apply. */
+/**
+ * What a reading of its meter costs, with the factors that apply, at the price that it was admitted by: a hold and its charge
+ * are of one price, whatever changes meanwhile. In line, the price is that of each judgement (`admission-queue.ts`).
+ */
 export function priceOf(attempt: Attempt, { usage, source }: Reading): Charge {
   const { request, offer, meter } = attempt
   const { version, rate } = offer

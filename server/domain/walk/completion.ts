@@ -295,7 +295,8 @@ function judgeFailure(
 
 /**
  * Completed, or broken off after content arrived: charged for what arrived. Client disconnected: the same, and always
- * charged once the request was sent to the provider. Failed before any content, or without the requested image: no charge.
+ * charged once the request was sent to the provider, which bills what it does whether or not anybody reads it. Failed before
+ * any content, or without the requested image: no charge.
  */
 function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {
   const { meter, sending } = attempt
