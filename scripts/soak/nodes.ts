@@ -150,6 +150,7 @@ async function playRound(
   happen: () => Promise<void>,
 ): Promise<void> {
   const { findings, nodes } = field
+  const raced = await issueRaced(field)
   let isOver = false
   let nth = 0
   const next = (): SoakNode | undefined => {
@@ -166,7 +167,7 @@ async function playRound(
   const running = Array.from({ length: clients }, (_, who) =>
     runClient(context, startChance(seed + who)),
   )
-  const racing = race(field, { next, isOver: () => isOver, seed: seed + clients })
+  const racing = race(field, raced, { next, isOver: () => isOver, seed: seed + clients })
   await Bun.sleep(BEFORE_MS)
   await happen()
   for (const node of nodes) await awaitServed(field, node)
@@ -324,16 +325,21 @@ const RACER_PAUSE_MS = 600
 const RACED_REQUESTS = 60
 const RACED_ANSWERS = 50
 
-/** Two keys whose last slot, and last money, many ask for while it happens. */
-async function race(
-  { rig, findings }: Field,
-  { next, isOver, seed }: { next: () => SoakNode | undefined; isOver: () => boolean; seed: number },
-): Promise<void> {
-  const usd = ((RACED_ANSWERS * COST_NANOS) / 1e9).toFixed(6)
+/** Two keys whose last slot, and last money, many ask for. */
+async function issueRaced({ rig }: Field) {
   const issue = (name: string, ...limit: readonly string[]) =>
     rig.ask<PrintedKey>('keys', 'create', name, ...limit)
+  const usd = ((RACED_ANSWERS * COST_NANOS) / 1e9).toFixed(6)
   const slots = await issue('slots', '--rpd', String(RACED_REQUESTS))
-  const money = await issue('money', '--daily-usd', usd)
+  return { slots, money: await issue('money', '--daily-usd', usd), usd }
+}
+
+/** Many ask for them while it happens. */
+async function race(
+  { rig, findings }: Field,
+  { slots, money, usd }: Awaited<ReturnType<typeof issueRaced>>,
+  { next, isOver, seed }: { next: () => SoakNode | undefined; isOver: () => boolean; seed: number },
+): Promise<void> {
   const told = { slots: 0 }
   const ask = async (key: PrintedKey): Promise<void> => {
     const node = next()

@@ -1,6 +1,7 @@
 /**
  * Where a request waits that does not fit beside what others hold: in order of arrival among those who wait for the same money,
- * until enough of the others have ended (contract §8). In memory: a request that waits has taken nothing.
+ * until enough of the others have ended (contract §8). In memory: a request that waits has taken nothing. Each process has its
+ * own line; who waits at another is judged again once a second.
  */
 import type { Admissions, Claim, Refusal, Repeated, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
@@ -32,7 +33,10 @@ const isToWait = (verdict: Verdict | Repeated): verdict is Refused =>
 
 /** Who asks to be admitted. */
 export interface Claimant {
-  /** Its claim by the clock and the catalogue of now, made anew whenever it is judged again: it is charged by the price of then (`priceOf`). */
+  /**
+   * Its claim by the clock and the catalogue of now, made anew whenever it is judged again: it pays by that of its admission
+   * (`priceOf` in `walk/attempt.ts`).
+   */
   claimNow(): Claim
 }
 

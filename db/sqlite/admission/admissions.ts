@@ -119,6 +119,7 @@ export function createAdmissions(
 
   const admitNow = (claim: Claim, hot: HotKey): Verdict | Repeated => {
     const { keyId, repeat, at, owner } = claim
+    // Looked up, and taken below, in the turn of its hold: nobody else runs it meanwhile.
     const repetition = repeat && repeats.find(keyId, repeat, at)
     if (repetition) return { admitted: false, refusal: null, repetition }
     const endUser = hotState.endUser(claim, hot)
@@ -328,6 +329,7 @@ function prepareSettle(
     if (charge) writer.charge(hold, charge, at)
     if (change) writer.mark(change)
     if (events) for (const event of events) writer.raise(event)
+    // In the transaction of its charge: a kill leaves both or neither.
     if (answer) writer.show(answer)
     writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)
     if (hot?.account !== account) writer.stay(account.id, claim.keyId, day, amount)

@@ -315,10 +315,10 @@ const PAUSE_MS = 250
 const MAX_PAUSE_MS = 2_000
 
 /**
- * The pause before retrying the same hop: the provider's `Retry-After` if it sent one; null for no retry. A retry follows a
- * failed or briefly overloaded provider. No retry after a time-out, because the client has already waited that long; nor for
- * an image, because the missing one may have been generated and billed; nor where the request allows only one attempt
- * (contract §7).
+ * The pause before retrying the same hop, which is the last one (asking another is faster): the provider's `Retry-After` if it
+ * sent one; null for no retry. A retry follows a failed or briefly overloaded provider. No retry after a time-out, because the
+ * client has already waited that long; nor for an image, because the missing one may have been generated and billed; nor where
+ * the request allows only one attempt (contract §7).
  */
 export function pauseBeforeRetryMs(
   { kind, details }: UpstreamFailure,
