@@ -33,6 +33,12 @@ export function* count(from: string, bindings: Named = {}): Statements<number> {
   return (yield* get<{ n: number }>(`SELECT count(*) AS n FROM ${from}`, bindings))?.n ?? 0
 }
 
+/** What this process has begun to write by now is among what is read. */
+export async function readSettled<T>(engine: Engine, statements: () => Statements<T>): Promise<T> {
+  await engine.settled()
+  return await engine.read(statements)
+}
+
 /** What ports that are written once work with. Statements are asked for anew where a transaction is begun again. */
 export interface Engine {
   readonly clock: Clock
@@ -47,8 +53,11 @@ export interface Engine {
   write<T>(statements: () => Statements<T>): Promise<T>
   /** The same, one at a time over all nodes. */
   writeInTurn<T>(statements: () => Statements<T>): Promise<T>
-  /** A change at somebody's word: one at a time over all nodes, durable before it resolves. */
-  change<T>(statements: () => Statements<T>): Promise<T>
+  /**
+   * A change at somebody's word: one at a time over all nodes, durable before it resolves. `committed` updates what is in memory,
+   * before any request can see a difference.
+   */
+  change<T>(statements: () => Statements<T>, committed?: (result: T) => void): Promise<T>
   /** One transaction beside those of other nodes, whose first statement locks what it is about; durable before it resolves. */
   writeDurably<T>(statements: () => Statements<T>): Promise<T>
   /** One statement that can wait for another day: how many rows it changed, none while SQLite's disk takes no writes. */

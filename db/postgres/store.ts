@@ -7,6 +7,8 @@ import { createModels } from '../catalogue/models.ts'
 import { createProviders } from '../catalogue/providers.ts'
 import { createRates } from '../catalogue/rates.ts'
 import { createActs } from '../log/acts.ts'
+import { createAccounts } from '../money/accounts.ts'
+import { createThresholds } from '../money/thresholds.ts'
 import { createEvents } from '../outbox/events.ts'
 import { readSettings } from '../outbox/notice-settings.ts'
 import { createSigninStore } from '../signin/store.ts'
@@ -28,10 +30,9 @@ import { NEWEST_VERSION } from './engine/versions.ts'
 import { createKeys } from './keys/keys.ts'
 import { openActivity } from './log/activity.ts'
 import { prepareDays } from './log/days.ts'
-import { createAccounts } from './money/accounts.ts'
+import { ACCOUNTS } from './money/accounts.ts'
 import { audit } from './money/audit.ts'
 import { createLedger } from './money/ledger.ts'
-import { createThresholds } from './money/thresholds.ts'
 import { openNodes } from './nodes.ts'
 import { createNoticeSettings } from './outbox/notice-settings.ts'
 import { createNotices } from './outbox/notices.ts'
@@ -87,7 +88,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     ? startLife(database, [catalogue.refresh, heard, tell, prepareDays(database)])
     : NO_LIFE
   const ports = {
-    accounts: createAccounts(database),
+    accounts: createAccounts(engine, ACCOUNTS),
     keys: createKeys(database, catalogue),
     admissions: createAdmissions(database, catalogue, marks, life),
     events: createEvents(engine, {
@@ -103,8 +104,8 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     },
     ...ports,
     ...tellCeilings(ports, database.clock, prepareEndUserReader(database)),
-    ledger: createLedger(database, catalogue),
-    thresholds: createThresholds(database, catalogue),
+    ledger: createLedger(database, engine, catalogue),
+    thresholds: createThresholds(engine, ACCOUNTS, catalogue),
     notices: createNotices(database, engine, settled),
     catalogue: { current: catalogue.current },
     models: createModels(engine, catalogue),

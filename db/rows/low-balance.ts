@@ -1,4 +1,4 @@
-/** The mark of an account that is low, as a movement judges it. */
+/** The mark of an account that is low, as a movement judges it, and the row of its threshold. */
 import type { Instant } from '#domain/clock.ts'
 import { type AccountId, newEventId } from '#domain/id.ts'
 import {
@@ -10,6 +10,15 @@ import {
 } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Channel, LowBalanceFacts } from '#domain/notice.ts'
+import { fromInteger } from './amount.ts'
+
+/** Beside its account; all null where none was ever set. */
+export interface ThresholdRow {
+  readonly below_nanos: number | null
+  readonly email: string | null
+  readonly webhook_url: string | null
+  readonly notified_at: Instant | null
+}
 
 /** A threshold as movements need it; an account that asks for no notice has none. */
 export interface HotThreshold {
@@ -26,6 +35,16 @@ export interface MarkChange {
   readonly facts: Omit<LowBalanceFacts, 'rubPerUsd'> | null
   readonly channels: readonly Channel[]
 }
+
+export const toThreshold = (accountId: AccountId, row: ThresholdRow): Threshold => ({
+  accountId,
+  below: row.below_nanos === null ? null : fromInteger<UsdNanos>(row.below_nanos),
+  email: row.email,
+  webhookUrl: row.webhook_url,
+})
+
+export const toMark = ({ notified_at: notifiedAt }: ThresholdRow): Mark | null =>
+  notifiedAt === null ? null : { notifiedAt }
 
 export const toHotThreshold = (
   { below, ...where }: Pick<Threshold, 'below' | 'email' | 'webhookUrl'>,
@@ -45,13 +64,3 @@ export function judgeMark(
   const facts = verdict.notify ? { eventId: newEventId(at), accountId, at, balance, below } : null
   return { accountId, mark: verdict.mark, facts, channels }
 }
-
-export const placeOfSecret = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
-
-/** All null where none was ever set. */
-export const toThreshold = (accountId: AccountId, row: Partial<Threshold> | null): Threshold => ({
-  accountId,
-  below: row?.below ?? null,
-  email: row?.email ?? null,
-  webhookUrl: row?.webhookUrl ?? null,
-})

@@ -15,6 +15,7 @@ import { createRates } from '../catalogue/rates.ts'
 import { createActs } from '../log/acts.ts'
 import { createEvents } from '../outbox/events.ts'
 import { createSigninStore } from '../signin/store.ts'
+import type { Engine } from '../statements.ts'
 import { createSteadyTime } from '../steady-time.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
 import { createAdmissions } from './admission/admissions.ts'
@@ -33,6 +34,7 @@ import { lazyPort } from './engine/lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts'
 import { integrityFindings } from './files/integrity.ts'
 import { createKeys, prepareNoteUse } from './keys/keys.ts'
+import { accountsOf } from './money/accounts.ts'
 import { endLeases } from './outbox/end-leases.ts'
 import {
   createNoticeSettings,
@@ -86,6 +88,7 @@ export function createStore(
   }
   const keys = createKeys(connection, hotState, noteUse)
 
+  const engine = engineOf(connection)
   const close = prepareClose(connection, release)
   const ports = translatePortErrors<Omit<GatewayStore, 'owner'>>({
     keys,
@@ -94,8 +97,8 @@ export function createStore(
     answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
       (await import('./admission/answers.ts')).createAnswers(connection, repeats),
     ),
-    ...onEitherEngine(connection, catalogue, noticeSettings),
-    ...lazyAccounting(connection, hotState, catalogue),
+    ...onEitherEngine(engine, catalogue, noticeSettings),
+    ...lazyAccounting(connection, engine, hotState, catalogue),
     noticeSettings: createNoticeSettings(connection, noticeSettings, hotState.forgetMarks),
     catalogue,
     audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),
@@ -136,14 +139,13 @@ export function createStore(
 }
 
 function onEitherEngine(
-  connection: Connection,
+  engine: Engine,
   catalogue: HeldCatalogue,
   settings: HeldNoticeSettings,
 ): Pick<
   GatewayStore,
   'acts' | 'events' | 'models' | 'notices' | 'providers' | 'rates' | 'signin' | 'steadyTime'
 > {
-  const engine = engineOf(connection)
   return {
     acts: createActs(engine),
     events: createEvents(engine, {
@@ -217,19 +219,21 @@ function createActivity(connection: Connection, writer: Writer): Activity {
 
 function lazyAccounting(
   connection: Connection,
+  engine: Engine,
   hotState: HotState,
   catalogue: Catalogues,
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds'> {
+  const of = accountsOf(hotState)
   return {
     accounts: lazyPort(
       { create: true, amend: true, close: true, find: true, findByName: true, list: true },
-      async () => (await import('./money/accounts.ts')).createAccounts(connection, hotState),
+      async () => (await import('../money/accounts.ts')).createAccounts(engine, of),
     ),
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
-      (await import('./money/ledger.ts')).createLedger(connection, hotState, catalogue),
+      (await import('./money/ledger.ts')).createLedger(connection, engine, of, catalogue),
     ),
     thresholds: lazyPort({ find: true, findMany: true, set: true, webhookSecret: true }, async () =>
-      (await import('./money/thresholds.ts')).createThresholds(connection, hotState, catalogue),
+      (await import('../money/thresholds.ts')).createThresholds(engine, of, catalogue),
     ),
   }
 }

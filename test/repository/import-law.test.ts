@@ -97,7 +97,7 @@ const FORBIDDEN = [
   ['db/index.ts', 'hono'],
   ['db/sqlite/store.ts', '../../server/domain/store.ts'],
   ['db/sqlite/store.ts', '../postgres/engine/errors.ts'],
-  ['db/postgres/store.ts', '../sqlite/schema.ts'],
+  ['db/postgres/store.ts', '../sqlite/store.ts'],
   ['db/postgres/log/acts.ts', '../../sqlite/log/acts.ts'],
   ['db/postgres/log/acts.ts', '#db/sqlite/log/acts.ts'],
   ['db/rows/key-row.ts', '../sqlite/log/acts.ts'],

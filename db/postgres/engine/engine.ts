@@ -14,8 +14,11 @@ export async function send<T>(sql: Sql, statements: Statements<T>): Promise<T> {
 
 export function engineOf(database: Database): Engine {
   const { clock, vault } = database
-  const change = <T>(statements: () => Statements<T>): Promise<T> =>
-    database.change((tx) => send(tx, statements()))
+  const change: Engine['change'] = async (statements, committed) => {
+    const result = await database.change((tx) => send(tx, statements()))
+    committed?.(result)
+    return result
+  }
   const write = <T>(statements: () => Statements<T>): Promise<T> =>
     database.transact((tx) => send(tx, statements()))
   const run: Engine['run'] = (sql, bindings) => database.run(sql, bindings as Named)

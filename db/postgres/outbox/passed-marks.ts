@@ -3,9 +3,12 @@ import type { Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import { type AccountId, type KeyId, newEventId } from '#domain/id.ts'
+import { channelsOf } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { tellLowBalance } from '../../money/low-balance.ts'
 import { readSettings } from '../../outbox/notice-settings.ts'
 import { raise } from '../../outbox/raise.ts'
+import { type ThresholdRow, toThreshold } from '../../rows/low-balance.ts'
 import {
   type BeyondHold,
   ceilingOfAccount,
@@ -16,7 +19,6 @@ import {
 } from '../../rows/mark-events.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { send } from '../engine/engine.ts'
-import { channelsOfRow, type ThresholdRow, tellLowBalance } from '../money/low-balance.ts'
 
 export interface Marks {
   /** All that are left; whichever node comes first. */
@@ -79,7 +81,8 @@ async function tellOfBalance(tx: Sql, catalogue: Catalogues, fact: LowBalance): 
   const row = await tx.get<ThresholdRow>('SELECT * FROM thresholds WHERE account_id = ?', accountId)
   if (row === null) return
   const facts = { eventId: newEventId(at), accountId, at, balance: usd(balance), below: usd(below) }
-  await tellLowBalance(tx, catalogue, facts, channelsOfRow(row))
+  const channels = channelsOf(toThreshold(accountId, row))
+  await send(tx, tellLowBalance(facts, channels, catalogue.current()))
 }
 
 const beyondHold = (fact: BeyondHoldFact): RaisedEvent =>

@@ -20,7 +20,13 @@ import { TransientMap } from '#runtime/short-lived.ts'
 import { fromInteger } from '../../rows/amount.ts'
 import { type FoundKeyRow, KEY_COLUMNS, toKey } from '../../rows/key-row.ts'
 import { toLimits } from '../../rows/limits-column.ts'
-import { type HotThreshold, toHotThreshold } from '../../rows/low-balance.ts'
+import {
+  type HotThreshold,
+  type ThresholdRow,
+  toHotThreshold,
+  toMark,
+  toThreshold,
+} from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
 import { drop, type Pending } from '../engine/group-commit.ts'
@@ -127,6 +133,8 @@ export interface HotState {
   forgetMarks(): void
   /** The same for an account. */
   replaceAccount(account: Pick<Account, 'id' | 'limits'>): void
+  /** What an operator has moved of one: its balance, or the threshold of it. */
+  noteMovement(id: AccountId, balance: UsdNanos, threshold: HotThreshold | null): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
   take(claim: Claim, grant: Grant, hot: HotKey, endUser: HotEndUser | null): OpenHold
@@ -179,6 +187,10 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       for (const one of hotKeys.values()) {
         if (one.key.accountId === id) one.key = { ...one.key, accountLimits: limits }
       }
+    },
+    noteMovement(id, balance, threshold) {
+      const hot = hotAccounts.get(id)
+      if (hot) Object.assign(hot, { balance, threshold })
     },
     forgetMarks: () => forgetAllMarks(hotKeys.values(), hotAccounts.values()),
     endUser({ endUser }, hot) {
@@ -460,13 +472,9 @@ function prepareHotAccounts(
   }
 }
 
-interface HotAccountRow {
+interface HotAccountRow extends ThresholdRow {
   readonly limits: string
   readonly balance_nanos: number
-  readonly below_nanos: number | null
-  readonly email: string | null
-  readonly webhook_url: string | null
-  readonly notified_at: Instant | null
 }
 
 function prepareHotAccountReader({ database }: Connection): (id: AccountId) => HotAccount {
@@ -479,12 +487,6 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
     const row = find().get(id)
     // A key refers to its account: without one the table of accounts has lost a row.
     if (row === null) throw unavailable('damaged')
-    const { below_nanos: below, email, webhook_url: webhookUrl, notified_at: notifiedAt } = row
-    const threshold = {
-      below: below === null ? null : fromInteger<UsdNanos>(below),
-      email,
-      webhookUrl,
-    }
     const limits = toLimits(row.limits)
     return {
       id,
@@ -493,7 +495,7 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
       balance: fromInteger(row.balance_nanos),
       held: NO_MONEY,
       inProgress: 0,
-      threshold: toHotThreshold(threshold, notifiedAt === null ? null : { notifiedAt }),
+      threshold: toHotThreshold(toThreshold(id, row), toMark(row)),
     }
   }
 }

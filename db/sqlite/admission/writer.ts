@@ -8,13 +8,13 @@ import { type AccountId, chargeEntryId, type GenerationId, type KeyId } from '#d
 import type { StagedAnswer } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import { writeMark } from '../../money/low-balance.ts'
 import { raise } from '../../outbox/raise.ts'
 import { ACTIVITY_COLUMNS, activityValues } from '../../rows/activity-row.ts'
 import type { MarkChange } from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
 import { prepareRunNow } from '../engine/engine.ts'
 import { statement } from '../engine/statement.ts'
-import { prepareMarkWriter } from '../money/low-balance.ts'
 import { prepareStay } from '../money/moved-days.ts'
 import { prepareSums } from '../money/sums.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
@@ -114,7 +114,7 @@ export function prepareWriter(
       )
       sums.debit(accountId, amount)
     },
-    mark: prepareMarkWriter(connection, catalogue),
+    mark: (change) => runNow(writeMark(change, catalogue.current())),
     raise: (event) => void runNow(raise(event, noticeSettings.read)),
     show: prepareShow(database),
     spend: sums.spend,

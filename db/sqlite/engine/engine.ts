@@ -42,7 +42,7 @@ export function engineOf({ database, commit, clock, vault }: Connection): Engine
     run: (sql, bindings) => write(() => run(sql, bindings)),
     write,
     writeInTurn: write,
-    change: writeDurably,
+    change: (statements, committed) => commit.commitDurably(() => runNow(statements()), committed),
     writeDurably,
     tryRun: async (sql, bindings) => (await attempt(() => run(sql, bindings))) ?? 0,
     attempt,
