@@ -5,7 +5,7 @@ import { newEpochId } from '#domain/id.ts'
 import type { NodeRecord } from '#domain/node.ts'
 import { expire } from './admission/expire.ts'
 import type { Address } from './engine/address.ts'
-import { type Database, openDatabase } from './engine/database.ts'
+import { type Database, NO_NODE, openDatabase } from './engine/database.ts'
 import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
 import { LIVES } from './engine/node-life.ts'
 import { NEWEST_VERSION } from './engine/versions.ts'
@@ -87,7 +87,7 @@ async function opened<T>(
   clock: Clock,
   act: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const owner = { node: '', epoch: newEpochId(clock.now()) }
+  const owner = { node: NO_NODE, epoch: newEpochId(clock.now()) }
   const database = openDatabase(address, { clock, owner, vault: null })
   try {
     return await act(database)

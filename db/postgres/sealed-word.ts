@@ -7,11 +7,15 @@ const WORD = 'sealed_word'
 
 /** Secrets that one node has sealed must be readable for every other: the first that comes seals a word. @throws store_unavailable */
 export async function requireSameKey(sql: Sql, vault: Vault): Promise<void> {
-  await sql.run(
-    'INSERT INTO sealed_word VALUES (1, ?) ON CONFLICT DO NOTHING',
-    vault.seal('gatewayctl', WORD),
-  )
-  const row = await sql.get<{ sealed: string }>('SELECT sealed FROM sealed_word')
+  const read = () => sql.get<{ sealed: string }>('SELECT sealed FROM sealed_word')
+  let row = await read()
+  if (row === null) {
+    await sql.run(
+      'INSERT INTO sealed_word VALUES (1, ?) ON CONFLICT DO NOTHING',
+      vault.seal('gatewayctl', WORD),
+    )
+    row = await read()
+  }
   try {
     vault.open(row?.sealed ?? '', WORD)
   } catch (cause) {

@@ -30,6 +30,7 @@ export async function readServer(database: Database): Promise<ServerHealth> {
     await database.get<Pick<ServerHealth, 'isDurable' | 'named' | 'attached'>>(SETTINGS)
   const lacking = await database.all<{ lacks: string }>(LACKING)
   return {
+    onlyRead: database.onlyRead,
     ...(settings ?? { isDurable: true, named: '', attached: 0 }),
     oldest: await database.get<NonNullable<ServerHealth['oldest']>>(OLDEST),
     aheadMs,

@@ -20,7 +20,7 @@ import { createAnswers } from './admission/answers.ts'
 import { prepareEndUserReader } from './admission/end-users.ts'
 import { openCatalogue } from './catalogue/catalogue.ts'
 import type { Address } from './engine/address.ts'
-import { type Database, openDatabase, type StoreClock } from './engine/database.ts'
+import { type Database, NO_NODE, openDatabase, type StoreClock } from './engine/database.ts'
 import { engineOf } from './engine/engine.ts'
 import { toStoreError } from './engine/errors.ts'
 import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
@@ -49,9 +49,6 @@ export interface PostgresOptions {
   readonly version?: string
   readonly vault?: Vault | null
 }
-
-/** The owner of a process that is no node. */
-const NO_NODE = ''
 
 /** Ends what an earlier epoch of this node has left. @throws store_unavailable, also for a schema that this binary does not know */
 export async function openPostgres(options: PostgresOptions): Promise<GatewayStore> {

@@ -1,6 +1,7 @@
 /** Nodes: the gateways that share a store, and what each can learn there of the others. */
 import type { ActivityEntry } from './activity.ts'
 import type { Instant } from './clock.ts'
+import type { GatewayError } from './errors.ts'
 import type { GenerationId, KeyId } from './id.ts'
 import type { Dialect } from './work.ts'
 
@@ -47,6 +48,8 @@ export interface EndedQuery {
 
 /** Of the database server that they share. */
 export interface ServerHealth {
+  /** Why it takes no writes, where a host was found that is only read from. */
+  readonly onlyRead: GatewayError | null
   /** The oldest open transaction, as far as this role may see; null where there is none. */
   readonly oldest: { readonly pid: number; readonly who: string; readonly ms: number } | null
   /** How far the clock of this machine is ahead of the server's. */

@@ -229,8 +229,12 @@ if (POSTGRES_BIN === null) {
         address,
         `ALTER DATABASE ${address.database} SET default_transaction_read_only = on`,
       )
+      for (const reads of [['keys', 'list'], ['usage'], ['activity'], ['store', 'status']]) {
+        expect([reads, owner.run(reads, of('gateway')).code]).toEqual([reads, 0])
+      }
       const refused = owner.run(['keys', 'create', 'web'], of('gateway'))
       expect([refused.code, refused.err]).toEqual([4, expect.stringContaining('it is read-only')])
+      expect(refused.err).toContain('turn it off')
       expect(owner.run(['doctor'], of('gateway')).out).toContain(
         'next: default_transaction_read_only is on there',
       )

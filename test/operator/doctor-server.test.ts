@@ -4,7 +4,15 @@ import type { NodeRecord, ServerHealth } from '#domain/node.ts'
 import { judgeServer } from '#operator/doctor/server.ts'
 
 const SOUND: ServerHealth = {
-  ...{ oldest: null, aheadMs: 10, lacking: [], isDurable: true, named: 'ANY 1 (b)', attached: 1 },
+  ...{
+    onlyRead: null,
+    oldest: null,
+    aheadMs: 10,
+    lacking: [],
+    isDurable: true,
+    named: 'ANY 1 (b)',
+    attached: 1,
+  },
 }
 const aNode = (ahead_ms: number): NodeRecord => ({
   ...{

@@ -1,5 +1,6 @@
-/** Connections to whichever host takes writes: after a failure, or silence, all are dropped, and the hosts are tried in turn. */
+/** Connections to whichever host takes writes, for who only looks in need to one that does not: after a failure, or silence, all are dropped, and the hosts are tried in turn. */
 import type { SQL } from 'bun'
+import type { GatewayError } from '#domain/errors.ts'
 import { within } from '#domain/within.ts'
 import { type Address, type Host, nameOf } from './address.ts'
 import { unreachable } from './errors.ts'
@@ -20,6 +21,8 @@ export interface Connections {
   open(patienceMs: number): Promise<Clients>
   /** They have failed: what is out on them is rejected. */
   drop(clients: Clients): void
+  /** Why nothing can be written where these are of a host that is only read; else null. */
+  readonly onlyRead: GatewayError | null
   close(): Promise<void>
 }
 
@@ -35,13 +38,15 @@ const LEAST_PATIENCE_MS = 300
 /** For what is out when the process ends. */
 const CLOSE_SECONDS = 5
 
-export function openConnections(address: Address): Connections {
+/** `mayOnlyRead`: a host that takes no writes will do where none does. */
+export function openConnections(address: Address, { mayOnlyRead = false } = {}): Connections {
   let held: Clients | null = null
   let opening: Promise<Clients> | null = null
   let downSince = performance.now()
   let nth = 0
   let isClosed = false
   let why = new Map<string, unknown>()
+  let onlyRead: GatewayError | null = null
 
   const reconnect = async (): Promise<Clients> => {
     for (let round = 0; !isClosed; round++) {
@@ -49,8 +54,9 @@ export function openConnections(address: Address): Connections {
       const host = address.hosts[nth % address.hosts.length] as Host
       const clients = clientsOf(address, host)
       try {
-        await requirePrimary(clients.life)
+        const refusal = await judge(clients.life, mayOnlyRead && round >= address.hosts.length)
         if (isClosed) break
+        onlyRead = refusal && unreachable(why.set(nameOf(host), refusal))
         held = clients
         why = new Map()
         return clients
@@ -76,6 +82,9 @@ export function openConnections(address: Address): Connections {
       if (patienceMs === Number.POSITIVE_INFINITY) return await coming
       const leftMs = Math.max(LEAST_PATIENCE_MS, downSince + patienceMs - performance.now())
       return await deadlined(coming, leftMs, () => unreachable(why))
+    },
+    get onlyRead() {
+      return onlyRead
     },
     drop(clients) {
       if (held !== clients) return
@@ -152,10 +161,13 @@ const ANSWER_MS = 2_500
 const KIND = `
   SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only')::boolean AS "isReadOnly"`
 
-async function requirePrimary(client: SQL): Promise<void> {
+/** Null of one that takes writes. @throws where it does not answer, and what it says where it is not to be only read */
+async function judge(client: SQL, mayOnlyRead: boolean): Promise<Error | null> {
   const asked = Promise.resolve(client.unsafe(KIND))
   const silent = () => new Error('it does not answer')
   const [row] = (await deadlined(asked, ANSWER_MS, silent)) as Record<string, boolean>[]
-  if (row?.['isStandby'] !== false) throw new Error('it is a standby')
-  if (row['isReadOnly'] !== false) throw new Error('it is read-only')
+  if (row?.['isStandby'] === false && row['isReadOnly'] === false) return null
+  const refusal = new Error(row?.['isStandby'] === false ? 'it is read-only' : 'it is a standby')
+  if (mayOnlyRead) return refusal
+  throw refusal
 }

@@ -2,6 +2,7 @@
 import type { SQL } from 'bun'
 import { drizzle as openDrizzle, type SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy'
 import type { Clock, SettableClock } from '#domain/clock.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Vault } from '../../vault.ts'
 import type { Address } from './address.ts'
@@ -10,6 +11,7 @@ import { type Clients, deadlined, openConnections } from './connections.ts'
 import {
   isBusy,
   isLost,
+  isReadOnly,
   isUnreachable,
   lost,
   repeated,
@@ -37,6 +39,8 @@ export interface Database extends Sql {
   /** The node and the epoch that it is in. */
   readonly owner: Owner
   own(owner: Owner): void
+  /** Why nothing can be written, for a process that is no node and has found a host for readers alone; else null. */
+  readonly onlyRead: GatewayError | null
   /** For filters that an operator chooses, in the words that both engines understand. */
   query<T>(read: (drizzle: SqliteRemoteDatabase) => PromiseLike<T>): Promise<T>
   /** Null when no master key was given: credentials can then be neither kept nor read. */
@@ -65,17 +69,25 @@ const COMMIT_MS = 7_000
 /** How long the database may be away before a call is refused. What is settled has been answered, and waits. */
 const PATIENCE_MS = 7_000
 
+/** The owner of a process that is no node. */
+export const NO_NODE = ''
+
 type Client = Pick<SQL, 'unsafe'>
 
 export function openDatabase(
   address: Address,
   rest: Pick<Database, 'clock' | 'owner' | 'vault'>,
 ): Database {
-  const connections = openConnections(address)
+  const connections = openConnections(address, { mayOnlyRead: rest.owner.node === NO_NODE })
   let { owner } = rest
   const writing = new Set<Promise<unknown>>()
   let latest: Promise<unknown> = Promise.resolve()
 
+  /** A host that is only read refuses a write however often it is tried. */
+  const errorOf = (thrown: unknown): unknown => {
+    const error = toStoreError(thrown)
+    return isReadOnly(error) ? (connections.onlyRead ?? error) : error
+  }
   /** Once more where it is certain that it was not done, and the database is back in time. */
   const on = async <T>(
     use: (clients: Clients) => PromiseLike<T>,
@@ -88,7 +100,7 @@ export function openDatabase(
       try {
         return await use(clients)
       } catch (thrown) {
-        const error = toStoreError(thrown)
+        const error = errorOf(thrown)
         if (isUnreachable(error)) connections.drop(clients)
         const isUndone = isBusy(error) || (isUnreachable(error) && !isLost(error))
         if (!isUndone || performance.now() > untilMs) throw error
@@ -115,6 +127,9 @@ export function openDatabase(
     },
     own(next) {
       owner = next
+    },
+    get onlyRead() {
+      return connections.onlyRead
     },
     ...statementsOf((sql, bindings) => on(({ pool }) => ask(pool, sql, bindings))),
     lanes: {

@@ -41,6 +41,9 @@ export const isBadData = (error: unknown): boolean => stateOf(error)?.startsWith
 /** A right that the role lacks. */
 export const isDenied = (error: unknown): error is Error => stateOf(error) === '42501'
 
+/** A host that takes no writes was asked to write. */
+export const isReadOnly = (error: unknown): boolean => stateOf(error) === '25006'
+
 /** It waited for others for too long, and was not done. */
 const BUSY = /^(55P03|57014)$/
 /** Connections, resources, an administrator's word, a transaction that has stood still, and a server that is no longer the primary. */

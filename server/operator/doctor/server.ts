@@ -1,4 +1,5 @@
 /** Checks the database server that nodes share, and how far their clocks are from its own. */
+import { toldOf } from '#domain/errors.ts'
 import type { NodeRecord, ServerHealth } from '#domain/node.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -17,6 +18,9 @@ export const judgeServer = (
   health: ServerHealth,
   nodes: readonly NodeRecord[],
 ): readonly Finding[] => [
+  ...(health.onlyRead === null
+    ? []
+    : [problem('writable', toldOf(health.onlyRead), health.onlyRead.details.hint)]),
   judgeOldest(health),
   ...judgeClocks(health, nodes),
   judgeRights(health),
