@@ -1,5 +1,11 @@
 /** Accounts. The row of one is the same in both engines; what requests change of it is where each engine keeps it. */
-import { type Account, type Accounts, accountClosed, accountFacts } from '#domain/account.ts'
+import {
+  type Account,
+  type Accounts,
+  accountClosed,
+  accountFacts,
+  accountNotFound,
+} from '#domain/account.ts'
 import { changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -35,9 +41,6 @@ export interface AccountsOf {
   /** The same for whoever has what movements are judged by. */
   moved(id: AccountId, balance: UsdNanos, threshold: HotThreshold | null): void
 }
-
-export const accountNotFound = (id: AccountId): GatewayError =>
-  new GatewayError('account_not_found', `there is no account ${id}`)
 
 export function createAccounts(engine: Engine, of: AccountsOf): Accounts {
   const select = `SELECT accounts.*, balance_nanos FROM ${of.table}`

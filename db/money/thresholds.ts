@@ -1,4 +1,5 @@
 /** Thresholds; a change is judged in its own transaction, and every movement after it sees it. */
+import { accountNotFound } from '#domain/account.ts'
 import type { Catalogues } from '#domain/catalogue.ts'
 import type { AccountId } from '#domain/id.ts'
 import { describeThreshold, type MarkedThreshold, type Thresholds } from '#domain/low-balance.ts'
@@ -15,7 +16,7 @@ import {
 } from '../rows/low-balance.ts'
 import { keptSecret } from '../rows/webhook-secret.ts'
 import { type Engine, get, readSettled, run, type Statements } from '../statements.ts'
-import { type AccountsOf, accountNotFound } from './accounts.ts'
+import type { AccountsOf } from './accounts.ts'
 import { writeMark } from './low-balance.ts'
 
 interface FoundRow extends ThresholdRow {

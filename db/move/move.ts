@@ -8,6 +8,7 @@ import type { Clock, Instant } from '#domain/clock.ts'
 import { type GenerationId, generationArrivedAt, newEpochId } from '#domain/id.ts'
 import { DATABASE_FILE } from '../file-name.ts'
 import { openStore } from '../index.ts'
+import { noteAct } from '../log/acts.ts'
 import { expire } from '../postgres/admission/expire.ts'
 import { openCatalogue } from '../postgres/catalogue/catalogue.ts'
 import { type Address, renderAddress } from '../postgres/engine/address.ts'
@@ -17,6 +18,7 @@ import {
   openDatabase as openPostgres,
   type Sql,
 } from '../postgres/engine/database.ts'
+import { send } from '../postgres/engine/engine.ts'
 import {
   markMoved as markPostgres,
   migrate,
@@ -24,17 +26,16 @@ import {
   requireSchema,
 } from '../postgres/engine/migrate.ts'
 import { LIVES } from '../postgres/engine/node-life.ts'
-import { noteAct } from '../postgres/log/acts.ts'
 import { makeDaysOf } from '../postgres/log/days.ts'
 import { auditIn } from '../postgres/money/audit.ts'
 import { openMarks } from '../postgres/outbox/passed-marks.ts'
 import { requireSameKey } from '../postgres/sealed-word.ts'
+import { prepareRunNow } from '../sqlite/engine/engine.ts'
 import { lockDirectory } from '../sqlite/engine/lock.ts'
 import { migrate as migrateFile } from '../sqlite/engine/migrate.ts'
 import { openDatabase as openFile } from '../sqlite/engine/open.ts'
 import { markMoved as markFile } from '../sqlite/engine/schema-version.ts'
 import { sync } from '../sqlite/files/copy.ts'
-import { prepareNoteAct } from '../sqlite/log/acts.ts'
 import { auditAtRest } from '../sqlite/money/audit.ts'
 import type { Vault } from '../vault.ts'
 import { copyToPostgres, copyToSqlite, type Said } from './copy.ts'
@@ -168,13 +169,8 @@ async function fillPostgres(
   await tx.run(SLOTS, at)
   for (const sql of PLACES) await tx.all(sql)
   requireEqual(audit, await auditIn(tx))
-  await noteAct(
-    tx,
-    draftAct(at, who, 'store.move', {
-      target: renderAddress(address),
-      changed: { from: dataDir },
-    }),
-  )
+  const act = { target: renderAddress(address), changed: { from: dataDir } }
+  await send(tx, noteAct(draftAct(at, who, 'store.move', act)))
   return rows
 }
 
@@ -214,7 +210,7 @@ async function makeFile(
     target.run('COMMIT')
     requireEqual(audit, await auditAtRest(target))
     const act = { target: dataDir, changed: { from: renderAddress(address) } }
-    prepareNoteAct(target)(draftAct(at, who, 'store.move', act))
+    prepareRunNow(target)(noteAct(draftAct(at, who, 'store.move', act)))
     return rows
   } finally {
     target.close()

@@ -3,13 +3,14 @@ import { type Act, draftAct } from '#domain/act.ts'
 import type { Clock } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
 import type { NodeRecord } from '#domain/node.ts'
+import { noteAct } from '../log/acts.ts'
 import { expire } from './admission/expire.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, NO_NODE, openDatabase } from './engine/database.ts'
+import { engineOf } from './engine/engine.ts'
 import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
 import { LIVES } from './engine/node-life.ts'
 import { NEWEST_VERSION } from './engine/versions.ts'
-import { noteAct } from './log/acts.ts'
 import { readNodes } from './nodes.ts'
 
 export interface StoreRecord {
@@ -52,7 +53,7 @@ export const endNode = (
       target: name,
       changed: { epoch: node.epoch },
     })
-    await database.change((tx) => noteAct(tx, act))
+    await engineOf(database).change(() => noteAct(act))
     return { ...node, state: 'ended', in_flight: 0 }
   })
 

@@ -6,6 +6,7 @@ import type { GatewayStore } from '#signin/store.ts'
 import { createModels } from '../catalogue/models.ts'
 import { createProviders } from '../catalogue/providers.ts'
 import { createRates } from '../catalogue/rates.ts'
+import { createKeys } from '../keys/keys.ts'
 import { createActs } from '../log/acts.ts'
 import { createAccounts } from '../money/accounts.ts'
 import { createThresholds } from '../money/thresholds.ts'
@@ -27,7 +28,7 @@ import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
 import { keepTime } from './engine/store-time.ts'
 import { NEWEST_VERSION } from './engine/versions.ts'
-import { createKeys } from './keys/keys.ts'
+import { keysOf } from './keys/keys.ts'
 import { openActivity } from './log/activity.ts'
 import { prepareDays } from './log/days.ts'
 import { ACCOUNTS } from './money/accounts.ts'
@@ -86,7 +87,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     : NO_LIFE
   const ports = {
     accounts: createAccounts(engine, ACCOUNTS),
-    keys: createKeys(database, catalogue),
+    keys: createKeys(engine, keysOf(database, catalogue)),
     admissions: createAdmissions(database, catalogue, marks, life),
     events: createEvents(engine, {
       readSettings,

@@ -12,6 +12,7 @@ import type { HeldCatalogue } from '../catalogue/held.ts'
 import { createModels } from '../catalogue/models.ts'
 import { createProviders } from '../catalogue/providers.ts'
 import { createRates } from '../catalogue/rates.ts'
+import { createKeys } from '../keys/keys.ts'
 import { createActs } from '../log/acts.ts'
 import { createEvents } from '../outbox/events.ts'
 import { createSigninStore } from '../signin/store.ts'
@@ -33,7 +34,7 @@ import { engineOf } from './engine/engine.ts'
 import { lazyPort } from './engine/lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts'
 import { integrityFindings } from './files/integrity.ts'
-import { createKeys, prepareNoteUse } from './keys/keys.ts'
+import { keysOf, prepareNoteUse } from './keys/keys.ts'
 import { accountsOf } from './money/accounts.ts'
 import { endLeases } from './outbox/end-leases.ts'
 import {
@@ -86,9 +87,9 @@ export function createStore(
     ),
     ...expiry,
   }
-  const keys = createKeys(connection, hotState, noteUse)
-
   const engine = engineOf(connection)
+  const keys = createKeys(engine, keysOf(connection, hotState, noteUse))
+
   const close = prepareClose(connection, release)
   const ports = translatePortErrors<Omit<GatewayStore, 'owner'>>({
     keys,

@@ -50,6 +50,9 @@ export const accountFacts = ({ name, memberDaily, limits }: Account) => ({
   ...renderAccountLimits(limits),
 })
 
+export const accountNotFound = (id: AccountId): GatewayError =>
+  new GatewayError('account_not_found', `there is no account ${id}`)
+
 export const accountClosed = ({ name }: Pick<Account, 'name'>): GatewayError =>
   new GatewayError('account_closed', `account ${name} is closed`)
 

@@ -1,6 +1,7 @@
 /** An API key and its limits. Its secret is stored separately, so that a rotation keeps id and counters. */
 import type { Act, Amended } from './act.ts'
 import type { Arrival, Instant } from './clock.ts'
+import { GatewayError } from './errors.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
 import { type Limits, NO_LIMITS } from './limits.ts'
 import { labelOf, type Secret } from './secret.ts'
@@ -49,6 +50,9 @@ export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => 
   accountLimits: NO_LIMITS,
   ...draft,
 })
+
+export const keyNotFound = (id: KeyId): GatewayError =>
+  new GatewayError('key_not_found', `there is no key ${id}`, { hint: 'gatewayctl keys list' })
 
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'revoked'
 

@@ -2,6 +2,7 @@
 import type { Claim, Refusal, RefusalCode, Repeated, Verdict } from '#domain/admission.ts'
 import type { Stale } from '#domain/catalogue.ts'
 import { DAY_MS, type Instant, MINUTE_MS } from '#domain/clock.ts'
+import { keyNotFound } from '#domain/key.ts'
 import { limitNamed } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import { tokensFor } from '#domain/offer-cost.ts'
@@ -13,7 +14,6 @@ import {
 } from '#domain/window.ts'
 import type { Sql } from '../engine/database.ts'
 import { lost } from '../engine/errors.ts'
-import { keyNotFound } from '../keys/key-not-found.ts'
 
 interface WindowColumns {
   readonly rpm: number | null

@@ -6,6 +6,7 @@ import type { Instant } from '#domain/clock.ts'
 import type { Drift } from '#domain/drift.ts'
 import { type GenerationId, generationsFrom } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { noteAct } from '../../log/acts.ts'
 import { activityFilter } from '../../rows/activity-filter.ts'
 import { ACTIVITY_COLUMNS, activityValues, toActivity } from '../../rows/activity-row.ts'
 import { arrivedIn, BEHIND_ALL } from '../../rows/slice.ts'
@@ -13,7 +14,7 @@ import { activity } from '../../rows/tables.ts'
 import { LINE_ARRAYS, toColumns } from '../admission/settle.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { noteAct } from './acts.ts'
+import { send } from '../engine/engine.ts'
 import { dropDays } from './days.ts'
 import { readServed } from './served.ts'
 import { readTrend, readUsage } from './usage.ts'
@@ -72,7 +73,7 @@ function prepareNote(database: Database): Pick<Activity, 'note'> & Pick<Activity
     const act = draftAct(clock.now(), 'gateway', 'activity.drop', facts)
     // A beat does not wait for others that change something.
     database
-      .change((tx) => noteAct(tx, act))
+      .change((tx) => send(tx, noteAct(act)))
       .catch(() => {
         dropped += lines
       })

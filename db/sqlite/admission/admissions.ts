@@ -25,7 +25,7 @@ import {
 import { GatewayError } from '#domain/errors.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import type { AccountId, EpochId, KeyId } from '#domain/id.ts'
-import { keyStatus } from '#domain/key.ts'
+import { keyNotFound, keyStatus } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
@@ -105,7 +105,7 @@ export function createAdmissions(
 
   const requireKey = (id: KeyId, at: Instant): HotKey => {
     const hot = hotState.key(id, at)
-    if (!hot) throw new GatewayError('key_not_found', `there is no key ${id}`)
+    if (!hot) throw keyNotFound(id)
     return hot
   }
 

@@ -125,10 +125,8 @@ export interface HotState {
   /** The same on the day of an instant. Its windows and sums may have to be read: see `isAccountRead`. */
   accountAt(id: AccountId, at: Instant): HotAccount
   readAccount(account: HotAccount, at: Instant): Promise<void>
-  /** Replaces a changed key; its windows follow the new limits. */
-  replace(key: ApiKey): void
-  /** The same for one that is in another account now. What it has spent stays where it was charged. */
-  move(before: ApiKey, after: ApiKey): void
+  /** Replaces a changed key; its windows follow the new limits. What it has spent stays in the account where it was charged. */
+  replace(before: ApiKey, after: ApiKey): void
   /** The shares at which is told have changed: the marks of every ceiling are found out again. */
   forgetMarks(): void
   /** The same for an account. */
@@ -173,13 +171,11 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     isRead: ({ hasWindows, account }) => hasWindows && isAccountRead(account),
     read: (hot, at) => reader.key(hot, at),
     loaded: (id) => hotKeys.get(id),
-    replace(key) {
-      const hot = hotKeys.get(key.id)
-      if (hot) replaceKey(hot, key, account)
-    },
-    move(before, after) {
-      this.replace(after)
-      giveUpReading(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
+    replace(before, after) {
+      const hot = hotKeys.get(after.id)
+      if (hot) replaceKey(hot, after, account)
+      if (after.accountId !== before.accountId)
+        giveUpReading(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
     },
     replaceAccount({ id, limits }) {
       const hot = hotAccounts.get(id)

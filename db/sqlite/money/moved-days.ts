@@ -2,7 +2,9 @@
 import type { Database } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { run, type Statements } from '../../statements.ts'
 import { statement } from '../engine/statement.ts'
 import { KEY_DAYS } from './sums.ts'
 
@@ -31,13 +33,9 @@ const STAY = `
   UNION ALL SELECT account_id, $day, -$spent, -1 FROM keys WHERE id = $key AND account_id <> $payer
   ${ADD_UP}`
 
-/** In the transaction that is open, before the key is in the other account. */
-export function prepareLeave(database: Database): (key: KeyId, to: AccountId) => void {
-  const leave = statement<unknown, [{ key: KeyId; to: AccountId }]>(database, LEAVE)
-  return (key, to) => {
-    leave().run({ key, to })
-  }
-}
+/** Before the key is in the other account. */
+export const leave = ({ id }: ApiKey, to: AccountId): Statements<number> =>
+  run(LEAVE, { key: id, to })
 
 type Stayed = {
   readonly payer: AccountId
