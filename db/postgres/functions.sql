@@ -547,7 +547,7 @@ END $$;
 -- whether one of the requests was ended. A key is looked up and not joined: a join reads all keys while the planner knows nothing of their number.
 CREATE OR REPLACE FUNCTION lock_accounts_of(p_gen text[], OUT accs text[], OUT has_ended boolean)
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
-DECLARE has_all boolean;
+DECLARE has_all boolean; lost text;
 BEGIN
   LOOP
     accs := ARRAY(SELECT s.account_id FROM account_state s WHERE s.account_id IN (
@@ -557,6 +557,10 @@ BEGIN
       coalesce(bool_or(h.ended_at IS NOT NULL), false)
       INTO has_all, has_ended FROM holds h WHERE h.generation_id = ANY (p_gen);
     EXIT WHEN has_all;
+    -- A key was moved meanwhile. A state that is gone would be waited for without end.
+    SELECT a INTO lost FROM holds h, unnest(ARRAY[h.account_id, (SELECT k.account_id FROM keys k WHERE k.id = h.key_id)]) a
+      WHERE h.generation_id = ANY (p_gen) AND NOT EXISTS (SELECT FROM account_state s WHERE s.account_id = a) LIMIT 1;
+    IF lost IS NOT NULL THEN RAISE data_exception USING MESSAGE = format('account %s has no row in account_state', lost); END IF;
   END LOOP;
 END $$;
 

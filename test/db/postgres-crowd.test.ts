@@ -135,6 +135,27 @@ if (POSTGRES_BIN === null) {
       }
     })
 
+    test('of an account without a state a settlement fails alone, and names it', async () => {
+      const { address, store, key: sound } = await start()
+      await store.accounts.create(anAccount({ id: 'acct_2', name: 'two' }), anAct())
+      await store.ledger.credit(
+        aTopUp(systemClock.now(), usd('100'), { accountId: 'acct_2' }),
+        anAct(),
+      )
+      const secret = newSecret()
+      const odd = aKey(systemClock.now(), {}, { accountId: 'acct_2', label: labelOf(secret) })
+      await store.keys.issue(odd, secret, anAct())
+      const claims = [claimAt(store, sound), claimAt(store, odd), claimAt(store, sound)]
+      await Promise.all(claims.map(store.admissions.admit))
+      await cluster.run(address, "DELETE FROM account_state WHERE account_id = 'acct_2'")
+      const told = await Promise.allSettled(claims.map((claim) => settle(store, claim, '0.01')))
+      expect(told).toMatchObject([
+        { value: true },
+        { reason: { message: expect.stringContaining('acct_2 has no row in account_state') } },
+        { value: true },
+      ])
+    })
+
     test('a transaction that stands still is ended, and what waits for it goes on', async () => {
       const { address, store, key } = await start()
       const standing = await stand(openTables(address), async (tx) => {
