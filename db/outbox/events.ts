@@ -5,7 +5,7 @@ import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/even
 import { type EventId, eventsFrom } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import { noteAct } from '../log/acts.ts'
-import { all, count, type Engine, get, run, type Statements } from '../statements.ts'
+import { all, count, type Engine, get, readSettled, run, type Statements } from '../statements.ts'
 import { type ReadSettings, raise, type Sendable, sendTo } from './raise.ts'
 
 interface EventRow {
@@ -53,9 +53,8 @@ export const createEvents = (engine: Engine, of: EventsOf): Events => ({
     }),
 
   async lift(cause, subject, at, then) {
-    await engine.settled()
     const open = { cause, subject }
-    if ((await engine.read(() => count(`events WHERE ${OPEN}`, open))) === 0) return false
+    if ((await readSettled(engine, () => count(`events WHERE ${OPEN}`, open))) === 0) return false
     return await engine.change(function* () {
       const lifted = yield* run(`UPDATE events SET lifted_at = $at WHERE ${OPEN}`, { ...open, at })
       if (lifted === 0) return false
