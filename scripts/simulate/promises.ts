@@ -39,6 +39,8 @@ export class Watch {
   private readonly world: World
   private readonly limits: ReadonlyMap<KeyId, Limits>
   private readonly running = new Map<GenerationId, Claim>()
+  /** Those whose end the store has not acknowledged yet. */
+  private readonly unsettled = new Set<GenerationId>()
   private admitted: Admitted[] = []
 
   constructor(world: World, { keys }: Furniture) {
@@ -57,9 +59,11 @@ export class Watch {
         }
         return verdict
       },
-      settle: (id, settlement) => {
+      settle: async (id, settlement) => {
         this.running.delete(id)
-        return admissions.settle(id, settlement)
+        const isSettled = await admissions.settle(id, settlement)
+        this.unsettled.delete(id)
+        return isSettled
       },
       expire: (epochs, at) => {
         this.end((epoch) => epochs.includes(epoch))
@@ -72,6 +76,7 @@ export class Watch {
     const { keyId, generationId, at } = claim
     if (life.isDead) return
     this.running.set(generationId, claim)
+    this.unsettled.add(generationId)
     life.endings.push(() => this.running.delete(generationId))
     this.admitted.push({ keyId, generationId, at, grantedMs: this.world.nowMs })
     const limit = this.limits.get(keyId)?.concurrency ?? null
@@ -90,7 +95,7 @@ export class Watch {
   lose(youngMs: number): void {
     this.admitted = this.admitted.filter(
       ({ generationId, grantedMs }) =>
-        !this.running.has(generationId) || grantedMs < this.world.nowMs - youngMs,
+        !this.unsettled.has(generationId) || grantedMs < this.world.nowMs - youngMs,
     )
     this.end(() => true)
   }
