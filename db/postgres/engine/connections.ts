@@ -3,7 +3,7 @@ import type { SQL } from 'bun'
 import type { GatewayError } from '#domain/errors.ts'
 import { within } from '#domain/within.ts'
 import { type Address, type Host, nameOf } from './address.ts'
-import { unreachable } from './errors.ts'
+import { CANNOT_WRITE, unreachable } from './errors.ts'
 import { SEARCH_PATH } from './versions.ts'
 
 /** The connections of a node to one host. A lane is one connection, whose plans are made once. */
@@ -56,7 +56,7 @@ export function openConnections(address: Address, { mayOnlyRead = false } = {}):
       try {
         const refusal = await judge(clients.life, mayOnlyRead && round >= address.hosts.length)
         if (isClosed) break
-        onlyRead = refusal && unreachable(why.set(nameOf(host), refusal))
+        onlyRead = refusal && unreachable(why.set(nameOf(host), refusal), CANNOT_WRITE)
         held = clients
         why = new Map()
         return clients

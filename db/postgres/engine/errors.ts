@@ -157,15 +157,16 @@ const LIFTED: readonly (readonly [said: RegExp, by: string])[] = [
 ]
 
 const CANNOT = 'the gateway cannot reach its database'
+export const CANNOT_WRITE = 'no database that can be reached takes writes'
 const NOTHING_DONE = 'nothing was taken or charged'
 
 /** What each host said, which is never a password: for operators. */
-export function unreachable(why: ReadonlyMap<string, unknown>): GatewayError {
+export function unreachable(why: ReadonlyMap<string, unknown>, cannot = CANNOT): GatewayError {
   const said = [...why].map(([host, error]) => `${host}: ${sayOf(error)}`)
   // Where no host has said anything, others are in the way. The altnames are of a certificate too.
   const [, hint] = LIFTED.findLast(([what]) => said.length > 0 && what.test(said.join())) ?? []
-  const told = said.length === 0 ? CANNOT : `${CANNOT} (${said.join('; ')})`
-  return new GatewayError('store_unavailable', `${CANNOT}; ${NOTHING_DONE}`, {
+  const told = said.length === 0 ? cannot : `${cannot} (${said.join('; ')})`
+  return new GatewayError('store_unavailable', `${cannot}; ${NOTHING_DONE}`, {
     ...AGAIN,
     told: `${told}; ${NOTHING_DONE}`,
     ...(hint !== undefined && { hint }),
