@@ -35,7 +35,7 @@ export interface Line extends Omit<Usage, 'serverCalls'> {
 }
 
 /** Also those that it failed, and those of which nobody knows who had them when the gateway died. */
-export const servedLines = (isAdmitted: string): string => `
+export const SERVED_LINES = `
   SELECT a.generation_id AS "generationId", a.model, a.provider, a.ended_by AS "endedBy", a.started_at AS "startedAt",
     a.admitted_at AS "admittedAt", a.total_ms AS "totalMs", a.input_tokens AS "inputTokens",
     a.cache_read_tokens AS "cacheReadTokens", a.cache_write_tokens AS "cacheWriteTokens",
@@ -48,7 +48,7 @@ export const servedLines = (isAdmitted: string): string => `
     a.operator_cost_nanos AS "operatorCost", a.hold_nanos AS hold, l.price_version AS "priceVersion"
   FROM activity AS a LEFT JOIN ledger AS l ON l.id = 'led_' || substr(a.generation_id, 5)
   WHERE a.generation_id >= $from AND a.generation_id < $below
-    AND ${isAdmitted} AND a.admitted_at >= $since AND a.admitted_at < $until
+    AND a.admitted AND a.admitted_at >= $since AND a.admitted_at < $until
     AND (a.provider = $provider OR a.failed_attempts IS NOT NULL
       OR a.provider IS NULL AND a.ended_by = 'gateway')`
 

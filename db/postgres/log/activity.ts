@@ -3,13 +3,12 @@ import { and, type Column, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { draftAct } from '#domain/act.ts'
 import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
-import type { Drift } from '#domain/drift.ts'
 import { type GenerationId, generationsFrom } from '#domain/id.ts'
-import type { UsdNanos } from '#domain/money.ts'
 import { noteAct } from '../../log/acts.ts'
+import { addUpDrift, addUpTrend } from '../../log/log-sums.ts'
 import { activityFilter } from '../../rows/activity-filter.ts'
 import { ACTIVITY_COLUMNS, activityValues, toActivity } from '../../rows/activity-row.ts'
-import { arrivedIn, BEHIND_ALL } from '../../rows/slice.ts'
+import { arrivedIn, BEHIND_ALL, type Slice } from '../../rows/slice.ts'
 import { activity } from '../../rows/tables.ts'
 import { LINE_ARRAYS, toColumns } from '../admission/settle.ts'
 import { batched } from '../engine/batch.ts'
@@ -17,7 +16,7 @@ import type { Database } from '../engine/database.ts'
 import { send } from '../engine/engine.ts'
 import { dropDays } from './days.ts'
 import { readServed } from './served.ts'
-import { readTrend, readUsage } from './usage.ts'
+import { readUsage } from './usage.ts'
 
 const NOTE = `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')})
   SELECT * FROM unnest(?::text[], ${LINE_ARRAYS.join(', ')}) ON CONFLICT DO NOTHING`
@@ -25,6 +24,8 @@ const NOTE = `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')})
 /** What is not a day of its own: lines of a time for which none was made, or from before there were days. */
 const PARTS = `SELECT inhrelid::regclass::text AS name FROM pg_inherits
   WHERE inhparent = 'activity'::regclass AND inhrelid::regclass::text !~ '\\d$' ORDER BY 1 DESC`
+
+const WHOLE: Slice = { from: '', below: BEHIND_ALL }
 
 const endsIn = (column: Column, end: string): SQL =>
   sql`right(${column}, ${end.length}::int) = ${end}`
@@ -118,7 +119,7 @@ function createActivity(database: Database, note: Activity['note']): Activity {
     },
     async search({ lines, ...query }) {
       await database.flush()
-      const { from = '', below = BEHIND_ALL } = arrivedIn(query)
+      const { from, below } = { ...WHOLE, ...arrivedIn(query) }
       const last = await database.get<{ id: GenerationId }>(
         `SELECT generation_id AS id FROM activity WHERE generation_id >= $from AND generation_id < $below
          ORDER BY generation_id DESC LIMIT 1 OFFSET $beside`,
@@ -139,28 +140,16 @@ function createActivity(database: Database, note: Activity['note']): Activity {
       )
       return row && toActivity(row)
     },
-    async drift(query) {
+    async drift({ accountId = null, ...query }) {
       await database.flush()
-      const { from = '', below = BEHIND_ALL } = arrivedIn(query)
-      const rows = await database.all<
-        Pick<Drift, 'model' | 'requests'> & { charged: string; stated: string }
-      >(
-        `SELECT model, count(*) AS requests, sum(cost_nanos)::text AS charged, sum(stated_cost_nanos)::text AS stated
-         FROM activity
-         WHERE generation_id >= $from AND generation_id < $below AND ($account::text IS NULL OR account_id = $account)
-           AND stated_cost_nanos IS NOT NULL AND usage_source IS NOT NULL
-         GROUP BY model ORDER BY model`,
-        { from, below, account: query.accountId ?? null },
-      )
-      return rows.map(({ charged, stated, ...row }) => ({
-        ...row,
-        charged: BigInt(charged) as UsdNanos,
-        stated: BigInt(stated) as UsdNanos,
-      }))
+      return await send(database, addUpDrift({ ...WHOLE, ...arrivedIn(query) }, accountId))
     },
     usage: (query) => readUsage(database, query),
     served: (query) => readServed(database, query),
-    trend: (query) => readTrend(database, query),
+    async trend({ since, accountId = null }) {
+      await database.flush()
+      return await send(database, addUpTrend({ ...WHOLE, ...arrivedIn({ since }) }, accountId))
+    },
 
     async trim(before, limit) {
       const dropped = await dropDays(database, before)

@@ -1,7 +1,6 @@
-/** The usage report and the trend in PostgreSQL, each added up by the database. */
-import { DAY_MS, HOUR_MS, type Instant, later } from '#domain/clock.ts'
+/** The usage report in PostgreSQL, added up by the database. */
+import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
-import type { TrendHour, TrendQuery } from '#domain/trend.ts'
 import {
   addSums,
   NO_SUM,
@@ -106,23 +105,3 @@ const toRow = ({ first, second, ...row }: GroupRow): UsageRow => ({
   thenBy: second === '' ? null : second,
   ...toSum(row),
 })
-
-export async function readTrend(
-  database: Database,
-  { since, accountId }: TrendQuery,
-): Promise<readonly TrendHour[]> {
-  await database.flush()
-  const { from = '' } = arrivedIn({ since })
-  const rows = await database.all<Omit<TrendHour, 'cost'> & { hour: Instant; cost: string }>(
-    `SELECT started_at / ${HOUR_MS} * ${HOUR_MS} AS hour, count(*) AS requests, count(*) FILTER (WHERE status >= 500) AS failed,
-       count(*) FILTER (WHERE NOT admitted) AS refused, count(first_event_ms) AS answered,
-       coalesce(sum(first_event_ms), 0)::bigint AS "firstEventMs",
-       sum(input_tokens + cache_read_tokens + cache_write_tokens + cache_write_1h_tokens + image_input_tokens
-         + output_tokens + image_output_tokens)::bigint AS tokens,
-       sum(cost_nanos)::text AS cost
-     FROM activity WHERE generation_id >= $from AND ($account::text IS NULL OR account_id = $account)
-     GROUP BY 1 ORDER BY 1`,
-    { from, account: accountId ?? null },
-  )
-  return rows.map(({ cost, ...row }) => ({ ...row, cost: BigInt(cost) as UsdNanos }))
-}

@@ -3,28 +3,19 @@
  * then the ledger, which only grows, is added up a slice at a time, without what was committed after the cut. No statement takes
  * long, and no transaction spans several: what they could not clear away would pile up.
  */
-import {
-  type Audit,
-  type AuditFinding,
-  type KeptSum,
-  MAX_BEYOND_HOLD,
-  MAX_FINDINGS,
-} from '#domain/audit.ts'
+import { type Audit, type AuditFinding, MAX_FINDINGS } from '#domain/audit.ts'
 import { DAY_MS, type Day, type Instant, later } from '#domain/clock.ts'
 import { type AccountId, entriesFrom, type GenerationId, type KeyId } from '#domain/id.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import { judgeSum, readBeyondHold, type SumRow } from '../../money/audit.ts'
 import type { Database, Sql } from '../engine/database.ts'
+import { send } from '../engine/engine.ts'
 import { ACCOUNT_DAYS } from './moved-days.ts'
 
-interface SumRow {
-  readonly what: KeptSum
-  readonly subject: AccountId | KeyId
-  readonly day: Day
+interface FoundSum extends Omit<SumRow, 'endUser' | 'kept' | 'ledger'> {
   readonly end_user: string
   readonly kept: string
   readonly ledger: string
-  readonly charges: number
-  readonly requests: number
   /** Of the account of a balance. */
   readonly name: string | null
 }
@@ -156,11 +147,11 @@ export async function auditIn(sql: Sql, slices: Slices | null = null): Promise<A
   )) {
     await sql.run(ADD, { ...slice, ...known })
   }
-  const sums = await sql.all<SumRow>(SUMS)
+  const sums = await sql.all<FoundSum>(SUMS)
   const counts = await sql.get<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays'>>(COUNTS)
   await sql.run('DROP TABLE audit_sums')
   const holds = await findHolds(sql)
-  const findings = [...sums.flatMap(findingsOf), ...holds, ...(await findLive(sql))]
+  const findings = [...sums.map(toSum).flatMap(judgeSum), ...holds, ...(await findLive(sql))]
   const open = await sql.get<{ n: number }>(
     'SELECT count(*) AS n FROM holds WHERE ended_at IS NULL',
   )
@@ -170,7 +161,7 @@ export async function auditIn(sql: Sql, slices: Slices | null = null): Promise<A
     balances: sums.flatMap(balanceOf),
     findings: findings.slice(0, MAX_FINDINGS),
     found: findings.length,
-    ...(await beyondHold(sql)),
+    ...(await send(sql, readBeyondHold('activity'))),
   }
 }
 
@@ -193,22 +184,14 @@ async function* slicesOf(sql: Sql, ids: string, most: number): AsyncGenerator<Sl
   }
 }
 
-function findingsOf(row: SumRow): readonly AuditFinding[] {
-  const { what, subject, charges, requests } = row
-  const [kept, ledger] = [usd(row.kept), usd(row.ledger)]
-  const where = {
-    day: what === 'balance' ? null : row.day,
-    endUser: what === 'end_user_day' ? row.end_user : null,
-  }
-  return [
-    ...(kept === ledger ? [] : [{ what, subject, ...where, kept, ledger }]),
-    ...(charges <= requests
-      ? []
-      : [{ what: 'requests' as const, subject, ...where, requests, charges }]),
-  ]
-}
+const toSum = ({ end_user: endUser, kept, ledger, ...row }: FoundSum): SumRow => ({
+  ...row,
+  endUser,
+  kept: usd(kept),
+  ledger: usd(ledger),
+})
 
-const balanceOf = ({ subject, name, kept, ledger }: SumRow): Audit['balances'] =>
+const balanceOf = ({ subject, name, kept, ledger }: FoundSum): Audit['balances'] =>
   name === null
     ? []
     : [
@@ -238,21 +221,4 @@ async function findLive(tx: Sql): Promise<readonly AuditFinding[]> {
     const message = `${what}: $${renderUsd(sum.kept)}, and $${renderUsd(sum.ledger)}`
     return { what: 'engine', engine, subject, message, sum }
   })
-}
-
-async function beyondHold(tx: Sql): Promise<Pick<Audit, 'beyondHold' | 'latestBeyondHold'>> {
-  const from = 'FROM activity WHERE cost_nanos > hold_nanos'
-  const counted = await tx.get<{ n: number }>(`SELECT count(*) AS n ${from}`)
-  const rows = await tx.all<{ id: GenerationId; cost: string; hold: string }>(
-    `SELECT generation_id AS id, cost_nanos::text AS cost, hold_nanos::text AS hold ${from} ORDER BY started_at DESC LIMIT ?`,
-    MAX_BEYOND_HOLD,
-  )
-  return {
-    beyondHold: counted?.n ?? 0,
-    latestBeyondHold: rows.map(({ id, cost, hold }) => ({
-      generationId: id,
-      cost: usd(cost),
-      hold: usd(hold),
-    })),
-  }
 }

@@ -2,16 +2,17 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Activity, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
-import { type AccountId, type GenerationId, isGenerationId } from '#domain/id.ts'
-import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { type GenerationId, isGenerationId } from '#domain/id.ts'
+import { addUsd, NO_MONEY } from '#domain/money.ts'
+import { addUpDrift } from '../../log/log-sums.ts'
 import { activityFilter } from '../../rows/activity-filter.ts'
 import { toActivity } from '../../rows/activity-row.ts'
 import { arrivedIn } from '../../rows/slice.ts'
 import { activity } from '../../rows/tables.ts'
 import type { Connection } from '../engine/connection.ts'
+import { prepareRunNow } from '../engine/engine.ts'
 import { slices } from '../engine/slices.ts'
 import { openSoundLog } from '../engine/sound-log.ts'
-import { statement } from '../engine/statement.ts'
 import { readServed } from './served-reader.ts'
 import { readTrend } from './trend-reader.ts'
 import { openUsageDays } from './usage-days.ts'
@@ -23,6 +24,7 @@ export function createActivityReader(
   const { database, commit } = connection
   const log = openSoundLog(database, LOG)
   const days = openUsageDays(connection)
+  const runNow = prepareRunNow(database)
 
   return {
     async list(query) {
@@ -50,10 +52,8 @@ export function createActivityReader(
     async drift(query) {
       commit.flush()
       const byModel = new Map<string, Drift>()
-      const sums = prepareSums(connection)
-      const account = query.accountId ?? null
-      for await (const { from, below } of slices(database, 'activity', arrivedIn(query))) {
-        for (const row of sums().all(from, below, account)) add(byModel, row)
+      for await (const slice of slices(database, 'activity', arrivedIn(query))) {
+        for (const sum of runNow(addUpDrift(slice, query.accountId ?? null))) add(byModel, sum)
       }
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
     },
@@ -78,31 +78,12 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) => activityFilter(activity
 /** Compared as text, not as a pattern. */
 const endsIn = (column: Column, end: string): SQL => sql`substr(${column}, ${-end.length}) = ${end}`
 
-interface SumRow {
-  readonly model: string
-  readonly requests: number
-  readonly charged: string
-  readonly stated: string
-}
-
-/** As text, because a sum may exceed 2^53. */
-const prepareSums = ({ database }: Connection) =>
-  statement<SumRow, [string, string, AccountId | null]>(
-    database,
-    `SELECT model, count(*) AS requests, CAST(sum(cost_nanos) AS TEXT) AS charged,
-       CAST(sum(stated_cost_nanos) AS TEXT) AS stated
-     FROM activity
-     WHERE generation_id >= ?1 AND generation_id < ?2 AND (?3 IS NULL OR account_id = ?3)
-       AND stated_cost_nanos IS NOT NULL AND usage_source IS NOT NULL
-     GROUP BY model`,
-  )
-
-function add(byModel: Map<string, Drift>, { model, requests, charged, stated }: SumRow): void {
+function add(byModel: Map<string, Drift>, { model, requests, charged, stated }: Drift): void {
   const before = byModel.get(model) ?? { model, requests: 0, charged: NO_MONEY, stated: NO_MONEY }
   byModel.set(model, {
     model,
     requests: before.requests + requests,
-    charged: addUsd(before.charged, BigInt(charged) as UsdNanos),
-    stated: addUsd(before.stated, BigInt(stated) as UsdNanos),
+    charged: addUsd(before.charged, charged),
+    stated: addUsd(before.stated, stated),
   })
 }

@@ -1,25 +1,13 @@
 /** A temporary table on disk with every sum twice: computed from the ledger, and as stored. */
 import type { Database } from 'bun:sqlite'
-import type { KeptSum } from '#domain/audit.ts'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { nextTurn } from '#runtime/next-turn.ts'
+import type { SumRow } from '../../money/audit.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { addLedger } from './audit-ledger.ts'
-
-/** A balance has neither day nor end user, and no requests; a day of a key no end user, one of moved keys no requests. They are 0 and empty. */
-export interface SumRow {
-  readonly what: KeptSum
-  readonly subject: AccountId | KeyId
-  readonly day: Day
-  readonly endUser: string
-  readonly ledger: UsdNanos
-  readonly kept: UsdNanos
-  readonly charges: number
-  readonly requests: number
-}
 
 export interface Sums {
   /** Every row once, in slices. */

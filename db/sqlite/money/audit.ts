@@ -1,15 +1,16 @@
 /** The audit in SQLite: compares the ledger with the stored sums, in one snapshot. */
 import type { Database } from 'bun:sqlite'
-import { type Audit, type AuditFinding, MAX_BEYOND_HOLD, MAX_FINDINGS } from '#domain/audit.ts'
-import type { AccountId, GenerationId } from '#domain/id.ts'
+import { type Audit, type AuditFinding, MAX_FINDINGS } from '#domain/audit.ts'
+import type { AccountId } from '#domain/id.ts'
 import type { BalanceAudit } from '#domain/ledger.ts'
 import { NO_MONEY } from '#domain/money.ts'
-import { fromInteger } from '../../rows/amount.ts'
+import { judgeSum, readBeyondHold, type SumRow } from '../../money/audit.ts'
 import type { HotState, LiveSums } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
+import { prepareRunNow } from '../engine/engine.ts'
 import { openSnapshot } from '../engine/reading.ts'
 import { auditHolds, auditLive } from './audit-live.ts'
-import { addUp, type SumRow } from './audit-sums.ts'
+import { addUp } from './audit-sums.ts'
 
 /** Works in slices, between which requests are served. @throws store_unavailable */
 export async function audit(connection: Connection, hotState: HotState): Promise<Audit> {
@@ -33,7 +34,7 @@ export async function auditSums(
 ): Promise<{ readonly entries: number; readonly found: number }> {
   const sums = await addUp(database)
   let found = 0
-  for await (const rows of sums.walk()) found += rows.flatMap(judge).length
+  for await (const rows of sums.walk()) found += rows.flatMap(judgeSum).length
   return { entries: sums.entries, found }
 }
 
@@ -52,7 +53,7 @@ async function compare(database: Database, live: LiveSums): Promise<Audit> {
     for (const row of rows) {
       counts[row.what]++
       if (row.what === 'balance') balances.set(row.subject, row)
-      note(judge(row))
+      note(judgeSum(row))
     }
   }
   note(auditHolds(database, live))
@@ -65,44 +66,8 @@ async function compare(database: Database, live: LiveSums): Promise<Audit> {
     openHolds: live.open.length,
     findings,
     found,
-    ...readBeyondHold(database),
+    ...prepareRunNow(database)(readBeyondHold('activity INDEXED BY activity_beyond_hold')),
   }
-}
-
-interface BeyondHoldRow {
-  readonly generation_id: GenerationId
-  readonly cost_nanos: number
-  readonly hold_nanos: number
-}
-
-function readBeyondHold(database: Database): Pick<Audit, 'beyondHold' | 'latestBeyondHold'> {
-  const from = 'FROM activity INDEXED BY activity_beyond_hold WHERE cost_nanos > hold_nanos'
-  const beyondHold = database.query<{ n: number }, []>(`SELECT count(*) AS n ${from}`).get()?.n ?? 0
-  const latest = database.query<BeyondHoldRow, [number]>(
-    `SELECT generation_id, cost_nanos, hold_nanos ${from} ORDER BY started_at DESC LIMIT ?`,
-  )
-  return {
-    beyondHold,
-    latestBeyondHold: latest.all(MAX_BEYOND_HOLD).map((row) => ({
-      generationId: row.generation_id,
-      cost: fromInteger(row.cost_nanos),
-      hold: fromInteger(row.hold_nanos),
-    })),
-  }
-}
-
-function judge(row: SumRow): readonly AuditFinding[] {
-  const { what, subject, kept, ledger, charges, requests } = row
-  const where = {
-    day: what === 'balance' ? null : row.day,
-    endUser: what === 'end_user_day' ? row.endUser : null,
-  }
-  return [
-    ...(kept === ledger ? [] : [{ what, subject, ...where, kept, ledger }]),
-    ...(charges <= requests
-      ? []
-      : [{ what: 'requests' as const, subject, ...where, requests, charges }]),
-  ]
 }
 
 const namesOf = (database: Database) =>
