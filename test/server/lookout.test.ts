@@ -25,6 +25,7 @@ import {
   anAct,
   anActivity,
   aProvider,
+  aTopUp,
   usd,
 } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
@@ -384,8 +385,8 @@ test(`in ${DAYS} quiet days with requests, refusals and small troubles nobody is
   const clock = handClock('2026-11-23T00:00:00Z')
   const store = await openStore({ dataDir: ':memory:', clock })
   const at = clock.now()
-  const account = anAccount({ id: 'acct_1', balance: usd('1000') })
-  await store.accounts.create(account, anAct())
+  await store.accounts.create(anAccount({ id: 'acct_1' }), anAct())
+  await store.ledger.credit(aTopUp(at, usd('1000')), anAct())
   await store.providers.add(demoProvider(at), [], demoCards(at), anAct())
   await store.noticeSettings.set({ email: 'ops@example.org' }, undefined, anAct())
   const secret = newSecret()
