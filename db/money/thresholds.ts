@@ -4,6 +4,7 @@ import type { Catalogues } from '#domain/catalogue.ts'
 import type { AccountId } from '#domain/id.ts'
 import { describeThreshold, type MarkedThreshold, type Thresholds } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { keptSecret } from '#domain/webhook-secret.ts'
 import { noteAct } from '../log/acts.ts'
 import { requireVault } from '../require-vault.ts'
 import { fromInteger, toInteger } from '../rows/amount.ts'
@@ -14,7 +15,6 @@ import {
   toMark,
   toThreshold,
 } from '../rows/low-balance.ts'
-import { keptSecret } from '../rows/webhook-secret.ts'
 import { type Engine, get, readSettled, run, type Statements } from '../statements.ts'
 import type { AccountsOf } from './accounts.ts'
 import { writeMark } from './low-balance.ts'

@@ -1,6 +1,5 @@
 /** The settings of notices. */
 import type { Act } from '#domain/act.ts'
-import type { WebhookSecretOffer } from '#domain/low-balance.ts'
 import {
   type ChangedNoticeSettings,
   DEFAULT_NOTICE_SETTINGS,
@@ -9,9 +8,9 @@ import {
   type NoticeSettings,
   type NoticeSettingsChange,
 } from '#domain/notice-settings.ts'
+import { keptSecret, type WebhookSecretOffer } from '#domain/webhook-secret.ts'
 import { noteAct } from '../log/acts.ts'
 import { requireVault } from '../require-vault.ts'
-import { keptSecret } from '../rows/webhook-secret.ts'
 import { type Engine, get, run, type Statements } from '../statements.ts'
 
 type SettingsRow = {

@@ -6,6 +6,7 @@ import { DAY_MS, type Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import { renderUsd, type UsdNanos } from './money.ts'
 import type { Channel } from './notice.ts'
+import type { WebhookSecretOffer } from './webhook-secret.ts'
 
 /** The balance below which an account's owner is notified, and the addresses. */
 export interface Threshold {
@@ -76,12 +77,6 @@ export function judgeLowBalance(
 
 /** Changes to a threshold; an absent field stays as it is. */
 export type ThresholdChange = Pick<Threshold, 'accountId'> & Partial<Threshold>
-
-/** A secret for a webhook that has none yet, or for any where it rotates; it goes with the webhook. */
-export interface WebhookSecretOffer {
-  readonly secret: string
-  readonly rotates: boolean
-}
 
 export interface ChangedThreshold extends Amended<Threshold> {
   /** Whether the offered secret was taken. */

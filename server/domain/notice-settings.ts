@@ -3,7 +3,7 @@ import { parseAbsoluteUrl } from './absolute-url.ts'
 import { type Act, type ActChanges, type Amended, changesBetween } from './act.ts'
 import { type Severity, WORST_FIRST } from './cause.ts'
 import { DAY_MS, dayOf, dayStart, type Instant, later, MINUTE_MS } from './clock.ts'
-import type { WebhookSecretOffer } from './low-balance.ts'
+import type { WebhookSecretOffer } from './webhook-secret.ts'
 
 /** A minute of the UTC day, from 0 to 1439. */
 export type DayMinute = number

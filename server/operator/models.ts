@@ -31,11 +31,10 @@ import { isFromCatalog } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
 import { effectiveFrom } from './effective-from.ts'
 import { demandExact } from './exact-prices.ts'
-import { embeddingSpaceField, kindField, priceProblem } from './kind-fields.ts'
+import { embeddingSpaceField, kindField, priceProblem, wiresField } from './model-fields.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
-import { wiresField } from './wires-field.ts'
 
 const labelField = z.string().check(z.minLength(1), z.maxLength(32))
 

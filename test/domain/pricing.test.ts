@@ -1,10 +1,10 @@
 // A charge multiplies first and rounds once; a hold is never smaller than the charge it stands for.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { maxOutputImageTokens } from '#domain/image-tokens.ts'
 import type { ModelCard, Prices } from '#domain/model-card.ts'
 import { type ImageChoice, pricingModel } from '#domain/model-card.ts'
 import { MAX_USD_NANOS, type UsdAttos } from '#domain/money.ts'
-import { maxOutputImageTokens } from '#domain/output-image-tokens.ts'
 import { type ChargeLine, chargedImage, chargeFor, chargeLines } from '#domain/pricing.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { ampleHold } from '#test/support/ample-hold.ts'

@@ -26,11 +26,10 @@ import { addressesField, allowedField } from '../client-fields.ts'
 import { credentialNameField, weightField } from '../credentials.ts'
 import { demandExact } from '../exact-prices.ts'
 import { emailsField, groupField } from '../groups.ts'
-import { embeddingSpaceField, kindField } from '../kind-fields.ts'
+import { embeddingSpaceField, kindField, wiresField } from '../model-fields.ts'
 import { aliasField } from '../models.ts'
 import { noticeFields } from '../notice-settings.ts'
 import { emailField } from '../threshold-fields.ts'
-import { wiresField } from '../wires-field.ts'
 
 const MAX_ENTRIES = 100_000
 const MAX_CHARS = 4_096

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { MODEL_KINDS } from '#domain/model-kind.ts'
 import { perMillion, perThousand, readFactor, readPrice, type UsdAttos } from '#domain/money.ts'
 import { OPENAI_WIRES } from '#domain/provider.ts'
-import { embeddingSpaceField } from '../kind-fields.ts'
+import { embeddingSpaceField } from '../model-fields.ts'
 
 const decimal = (isRead: (text: string) => boolean, expected: string) =>
   z.string().check(

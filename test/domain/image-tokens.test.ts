@@ -1,6 +1,6 @@
 // What a drawn image takes where images are made of tokens: likely, and at most.
 import { describe, expect, test } from 'vitest'
-import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/output-image-tokens.ts'
+import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/image-tokens.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { Meter } from '#domain/walk/meter.ts'

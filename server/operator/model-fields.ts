@@ -1,13 +1,20 @@
-/** The input fields for what a model does, and which prices such a model has. */
+/** Input fields of models: what one does, in which wires it answers, and which prices such a model has. */
 import * as z from 'zod/mini'
 import { MODEL_KINDS, type ModelKind } from '#domain/model-kind.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
+import { OPENAI_WIRES } from '#domain/provider.ts'
 
 export const kindField = z.enum(MODEL_KINDS)
 
 export const embeddingSpaceField = z
   .string()
   .check(z.regex(/^[\w.:/-]{1,64}$/, 'must be 1 to 64 letters, digits or . : / _ -'))
+
+/** Of OpenAI's API. In one order whatever was typed, so that two files which say the same are the same. */
+export const wiresField = z.pipe(
+  z.array(z.enum(OPENAI_WIRES)).check(z.minLength(1), z.maxLength(OPENAI_WIRES.length)),
+  z.transform((stated) => OPENAI_WIRES.filter((wire) => stated.includes(wire))),
+)
 
 interface StatedPrices {
   readonly prompt: UsdAttos | undefined
