@@ -58,7 +58,7 @@ export const accountClosed = ({ name }: Pick<Account, 'name'>): GatewayError =>
 
 /** Port: where accounts are kept. */
 export interface Accounts {
-  /** Durable before it resolves. @throws already_exists when the name is taken. */
+  /** Without money, which comes through the ledger. Durable before it resolves. @throws already_exists when the name is taken. */
   create(account: Account, act: Act): Promise<void>
   /**
    * From the next request. The act gains what changed, from what to what. Durable before it resolves.
