@@ -825,9 +825,15 @@ function codeMailsContract(bench: SigninBench): void {
       clock.advance(1)
     }
     const claims = await Promise.all([claim(), claim(), claim()])
-    expect(claims.map(({ subjects }) => subjects)).toEqual([['one', 'two'], ['three'], []])
-    expect(claims[2]?.nextAt).toBe(later(clock.now(), MINUTE))
-    const [one] = claims[0]?.mails ?? []
+    // Who of them comes first is not said.
+    const [first, second, last] = claims.toSorted((a, b) => b.mails.length - a.mails.length)
+    expect([first?.subjects, second?.subjects, last?.subjects]).toEqual([
+      ['one', 'two'],
+      ['three'],
+      [],
+    ])
+    expect(last?.nextAt).toBe(later(clock.now(), MINUTE))
+    const [one] = first?.mails ?? []
     if (one === undefined) throw new Error('no mail was claimed')
     await codeMails.reschedule(one, 0, clock.now())
     expect((await claim()).subjects).toEqual(['one'])
