@@ -1,7 +1,8 @@
 /** What a database has otherwise than its migrations made it: a trigger or an index that somebody dropped, changed or added. */
 import { Database } from 'bun:sqlite'
 import type { SchemaFinding } from '#domain/store.ts'
-import { schemaVersion } from '../engine/schema-version.ts'
+import { migrate } from '../engine/migrate.ts'
+import { NEWEST_SCHEMA_VERSION, schemaVersion } from '../engine/schema-version.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
 
 /** Empty when it is as its own migrations make it. */
@@ -20,7 +21,9 @@ export function schemaFindings(database: Database): readonly SchemaFinding[] {
 function partsAt(version: number): ReadonlyMap<string, string> {
   const empty = new Database(':memory:', { strict: true })
   try {
-    for (const sql of MIGRATIONS.slice(0, version)) empty.run(sql)
+    // The migrations one by one take forty milliseconds, in which a gateway that is asked answers nobody.
+    if (version === NEWEST_SCHEMA_VERSION) migrate(empty, ':memory:')
+    else for (const sql of MIGRATIONS.slice(0, version)) empty.run(sql)
     return readParts(empty)
   } finally {
     empty.close(true)
