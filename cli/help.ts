@@ -90,7 +90,7 @@ function front(): string {
 function exitCodes(): string {
   return [
     [EXIT.ok, 'ok'],
-    [EXIT.failed, 'the operation failed'],
+    [EXIT.failed, 'the operation failed; where its output was lost, the error says what was done'],
     [EXIT.usage, 'usage: a bad flag or value, a missing argument'],
     [EXIT.notFound, 'no such object, or the name is ambiguous'],
     [EXIT.notRunning, 'the server is not running or not reachable'],

@@ -10,11 +10,34 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { ownDirectoryOf, readSharedStore } from '../settings/shared-store.ts'
 import { awaitProgress } from '../terminal/progress.ts'
+import type { UnwritableError } from '../terminal/streams.ts'
 import { toDamageError } from './damage.ts'
 import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import type { OpenOptions } from './open-operator.ts'
 import { operatorName } from './operator-name.ts'
+
+const carriedOut = new Set<VerbName>()
+
+/** The error for output that cannot be written; where something was changed before, it says so: repeating the command would change it again. */
+export async function toLostOutput(cause: UnwritableError): Promise<Error> {
+  const { VERBS } = await import('#operator/verbs.ts')
+  for (const name of carriedOut) {
+    const verb: AnyVerb = await VERBS[name]()
+    if (!verb.isMutation) continue
+    const done = name.replaceAll('.', ' ')
+    return new CommandError(
+      'output_lost',
+      EXIT.failed,
+      `${done} was carried out, but its output is lost: ${cause.message}`,
+      name.startsWith('balance.') ? 'gatewayctl ledger list' : ACTS,
+    )
+  }
+  return cause
+}
+
+/** Where what was changed is looked up. */
+const ACTS = 'gatewayctl activity list --admin'
 
 /** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
 export async function call<Name extends VerbName>(
@@ -26,6 +49,7 @@ export async function call<Name extends VerbName>(
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
     const [answer] = await ask(context, [{ name, input }], { ...DEFAULT_OPTIONS, ...options })
+    carriedOut.add(name)
     return answer?.record as VerbRecord<Name>
   } finally {
     progress.done()
@@ -196,7 +220,7 @@ const endedMeanwhile = ({ adminSocket }: Context): CommandError =>
     'not_reachable',
     EXIT.notRunning,
     `the gateway at ${adminSocket} ended before it answered; what was asked may have been done`,
-    'gatewayctl activity list --admin',
+    ACTS,
   )
 
 /** The error that the other side threw. */

@@ -10,6 +10,8 @@ export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
   read(untrusted: unknown): Input | Promise<Input>
   run(deps: OperatorDeps, input: Input): Promise<Answer>
+  /** Set where it changes something. */
+  readonly isMutation?: true
   /** Never set; carries the type of the input before parsing. */
   readonly sent?: Sent
 }
@@ -35,6 +37,7 @@ export const mutation = <Schema extends z.ZodMiniType, Answer>(
   input: Schema,
   run: (deps: OperatorDeps, input: z.output<Schema>, act: DraftAct) => Promise<Answer>,
 ): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
+  isMutation: true,
   read: (untrusted) => parse(input, untrusted),
   run: (deps, input) =>
     run(deps, input, (target, changed = {}) =>

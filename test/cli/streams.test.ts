@@ -136,6 +136,61 @@ describe('a secret that cannot be delivered', () => {
   })
 })
 
+describe('a change whose output cannot be written', () => {
+  let cli: CliHarness
+  beforeAll(() => {
+    cli = openCli()
+    cli.run(['init'])
+  })
+  afterAll(() => cli.close())
+
+  const run = (command: string) => {
+    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', `"$0" ${command} >/dev/full`, BINARY], {
+      cwd: cli.home,
+      env: cli.env,
+      stdin: 'ignore',
+    })
+    return { code: exitCode, err: stderr.toString() }
+  }
+
+  test.each([
+    ['balance top-up 1', 'ledger list', ['balance', '-q'], '1.'],
+    ['balance adjust +2 --note x -q --yes', 'ledger list', ['balance', '-q'], '3.'],
+    ['accounts create acme', 'activity list --admin', ['accounts', 'list'], 'acme'],
+    ['keys edit default --name web -q', 'activity list --admin', ['keys', 'list'], 'web'],
+  ])('says that it was done: %s', (command, hint, look, seen) => {
+    const done = command.split(' ').slice(0, 2).join(' ')
+    expect(run(command)).toEqual({
+      code: 1,
+      err: expect.stringMatching(
+        new RegExp(
+          `error: ${done} was carried out, but its output is lost: cannot write to standard output: ENOSPC.*\nhint: gatewayctl ${hint}\n$`,
+        ),
+      ),
+    })
+    expect(cli.run(look).out).toContain(seen)
+  })
+
+  test('in JSON too', () => {
+    const { code, err } = run('balance top-up 1 --json')
+    expect([code, JSON.parse(err)]).toEqual([
+      1,
+      {
+        error: {
+          code: 'output_lost',
+          message: expect.stringContaining('balance top-up was carried out'),
+          hint: 'gatewayctl ledger list',
+          exit_code: 1,
+        },
+      },
+    ])
+  })
+
+  test('and a refused one, that nothing was', () => {
+    expect(run('balance top-up 0').err).not.toContain('carried out')
+  })
+})
+
 test('help that nobody reads is no error', () => {
   const shell = `${UNREAD} "$0" models price --help`
   const { exitCode, stderr } = Bun.spawnSync(['bash', '-c', shell, BINARY], { stdin: 'ignore' })
