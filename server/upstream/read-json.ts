@@ -138,6 +138,12 @@ export const MAX_TOKENS = 1_000_000_000
 export const readCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MAX_TOKENS ? Math.round(value) : undefined
 
+/** The count of a part that has a price of its own. One above its whole cannot be: the whole is charged without it. */
+export function readPart(value: unknown, whole: number): number {
+  const part = readCount(value) ?? 0
+  return part <= whole ? part : 0
+}
+
 /** Whether a number was sent that cannot be a count; then the counts beside it are not reliable either. */
 export const isImpossible = (value: unknown): boolean =>
   typeof value === 'number'

@@ -2,7 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, readCount } from '../read-json.ts'
+import { isImpossible, MAX_TOKENS, readCount, readPart } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
@@ -85,8 +85,8 @@ function readWrites(
   known: Usage,
 ): Pick<Usage, 'cacheWriteTokens' | 'cacheWrite1hTokens'> {
   const written = readCount(usage['cache_creation_input_tokens'])
-  const forAnHour = readCount(readForAnHour(usage)) ?? 0
-  const all = Math.max(written ?? 0, forAnHour)
+  const forAnHour = readPart(readForAnHour(usage), written || MAX_TOKENS)
+  const all = written || forAnHour
   if (all === 0) {
     const { cacheWriteTokens, cacheWrite1hTokens } = known
     return { cacheWriteTokens, cacheWrite1hTokens }

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject } from '#domain/json.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, readCount } from '../read-json.ts'
+import { isImpossible, readCount, readPart } from '../read-json.ts'
 
 const COUNTS = [
   'promptTokenCount',
@@ -29,10 +29,13 @@ export function fromUsage(value: unknown): Usage | undefined {
   const prompt =
     readCount(value['promptTokenCount']) ?? Math.max(0, ofBoth - count('candidatesTokenCount'))
   const candidates = readCount(value['candidatesTokenCount']) ?? Math.max(0, ofBoth - prompt)
-  const cacheReadTokens = Math.min(count('cachedContentTokenCount'), prompt)
+  const cacheReadTokens = readPart(value['cachedContentTokenCount'], prompt)
   const uncached = prompt - cacheReadTokens
-  const imageInputTokens = Math.min(imageTokens(value, 'promptTokensDetails'), uncached)
-  const imageOutputTokens = Math.min(imageTokens(value, 'candidatesTokensDetails'), candidates)
+  const imageInputTokens = Math.min(
+    readPart(imageTokens(value, 'promptTokensDetails'), prompt),
+    uncached,
+  )
+  const imageOutputTokens = readPart(imageTokens(value, 'candidatesTokensDetails'), candidates)
   return {
     ...NO_USAGE,
     inputTokens: uncached - imageInputTokens + ofTools,

@@ -3,7 +3,7 @@ import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readObject } from '#domain/json.ts'
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, MAX_TOKENS, readCount } from '../read-json.ts'
+import { isImpossible, MAX_TOKENS, readCount, readPart } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
@@ -106,11 +106,13 @@ function notePrompt(counted: Counted, usage: JsonObject, prompt: number): void {
     readCount(details['cached_tokens']) ??
     readCount(usage['prompt_cache_hit_tokens']) ??
     readCount(usage['cached_tokens'])
-  const written = readCount(details['cache_write_tokens']) ?? 0
-  counted.cacheReadTokens = Math.min(hits ?? 0, prompt)
-  counted.cacheWriteTokens = Math.min(written, prompt - counted.cacheReadTokens)
+  counted.cacheReadTokens = readPart(hits, prompt)
+  counted.cacheWriteTokens = readPart(
+    details['cache_write_tokens'],
+    prompt - counted.cacheReadTokens,
+  )
   const uncached = prompt - counted.cacheReadTokens - counted.cacheWriteTokens
-  counted.imageInputTokens = Math.min(readCount(details['image_tokens']) ?? 0, uncached)
+  counted.imageInputTokens = Math.min(readPart(details['image_tokens'], prompt), uncached)
   counted.inputTokens = uncached - counted.imageInputTokens
 }
 
@@ -139,7 +141,7 @@ function noteCompletion(
     readCount(details['reasoning_tokens'] ?? usage['reasoning_tokens']) ?? Math.max(0, beside)
   const outside = thought > 0 || (reasoning > 0 && beside === reasoning)
   const produced = outside ? Math.min(completion + reasoning, MAX_TOKENS) : completion
-  counted.imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
+  counted.imageOutputTokens = readPart(details['image_tokens'], produced)
   counted.outputTokens = produced - counted.imageOutputTokens
   counted.reasoningTokens = Math.min(reasoning, counted.outputTokens)
 }

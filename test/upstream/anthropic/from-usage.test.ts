@@ -18,6 +18,16 @@ test('writes for an hour are counted apart', () => {
   expect(fromUsage(later, read)).toMatchObject({ cacheWriteTokens: 10, cacheWrite1hTokens: 20 })
 })
 
+test('T17: writes for an hour above all writes are ignored; alone they are all', () => {
+  const read = (cache_creation_input_tokens?: number) =>
+    fromUsage({
+      ...{ input_tokens: 1, output_tokens: 2, cache_creation_input_tokens },
+      cache_creation: { ephemeral_1h_input_tokens: 31 },
+    })
+  expect(read(30)).toMatchObject({ cacheWriteTokens: 30, cacheWrite1hTokens: 0 })
+  expect(read()).toMatchObject({ cacheWriteTokens: 0, cacheWrite1hTokens: 31 })
+})
+
 test('calls of tools are those that are stated; where none are, nobody has counted yet', () => {
   const stated = { input_tokens: 1, output_tokens: 2 }
   expect(fromUsage(stated)?.serverCalls).toBeNull()

@@ -84,6 +84,17 @@ test('T17: no count is negative or absurd, and no class is larger than the total
   }
 })
 
+test('T17: a part above its whole is ignored, and the whole is charged as if it were not there', () => {
+  const count = (parts: object) =>
+    fromUsage({ promptTokenCount: 100, candidatesTokenCount: 20, ...parts })
+  const plain = count({})
+  const images = [{ modality: 'IMAGE', tokenCount: 101 }]
+  expect(plain).toMatchObject({ inputTokens: 100, cacheReadTokens: 0, outputTokens: 20 })
+  expect(count({ cachedContentTokenCount: 101 })).toEqual(plain)
+  expect(count({ promptTokensDetails: images })).toEqual(plain)
+  expect(count({ candidatesTokensDetails: images })).toEqual(plain)
+})
+
 test('image input tokens are subtracted from the prompt’s text, and cached tokens count as text first', () => {
   const count = (cachedContentTokenCount: number) =>
     fromUsage({

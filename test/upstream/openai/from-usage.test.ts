@@ -132,7 +132,7 @@ test('tokens of images leave the prompt’s text, in both dialects', () => {
   expect(chat(500, 450)).toMatchObject({ inputTokens: 0, imageInputTokens: 50 })
   expect(promptTokens(chat(500, 450)!)).toBe(1_000)
   const wild = fromUsage({ prompt_tokens: 5, prompt_tokens_details: { image_tokens: 600 } })
-  expect(wild).toMatchObject({ inputTokens: 0, imageInputTokens: 5 })
+  expect(wild).toMatchObject({ inputTokens: 5, imageInputTokens: 0 })
 })
 
 test('tokens of the total beyond prompt and completion are unnamed reasoning', () => {
@@ -197,10 +197,24 @@ test('T17: no count is negative or absurd, and no class is larger than the total
   for (const count of Object.values(counts)) {
     expect(Number.isInteger(count) && count >= 0 && count <= 1_000_000_000).toBe(true)
   }
-  expect(
-    fromUsage({ prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } }),
-  ).toMatchObject({
-    inputTokens: 0,
-    cacheReadTokens: 10,
-  })
+})
+
+test('T17: a part above its whole is ignored, and the whole is charged as if it were not there', () => {
+  const prompt = (details: object) =>
+    fromUsage({ prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: details })
+  const plain = prompt({})
+  expect(plain).toMatchObject({ inputTokens: 100, cacheReadTokens: 0, outputTokens: 20 })
+  expect(prompt({ cached_tokens: 101 })).toEqual(plain)
+  expect(prompt({ image_tokens: 101 })).toEqual(plain)
+  expect(prompt({ cache_write_tokens: 101 })).toEqual(plain)
+  expect(prompt({ cached_tokens: 100 })).toMatchObject({ inputTokens: 0, cacheReadTokens: 100 })
+  // Together they are more than the prompt.
+  expect(prompt({ cached_tokens: 60, cache_write_tokens: 41 })).toEqual(
+    prompt({ cached_tokens: 60 }),
+  )
+  for (const hits of [{ prompt_cache_hit_tokens: 101 }, { cached_tokens: 101 }]) {
+    expect(fromUsage({ prompt_tokens: 100, completion_tokens: 20, ...hits })).toEqual(plain)
+  }
+  const drawn = { completion_tokens_details: { image_tokens: 21 } }
+  expect(fromUsage({ prompt_tokens: 100, completion_tokens: 20, ...drawn })).toEqual(plain)
 })
