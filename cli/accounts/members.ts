@@ -94,14 +94,11 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
       `${clean(member.email)} is ${member.role} of ${clean(member.account)}${before}`,
     )
     print(member.id)
-    if (member.last_sign_in_at !== null) return
-    const where = member.cabinet_url ?? '{auth_url}/cabinet'
-    printNote(
-      context,
-      member.mailed
-        ? `a mail to them is on its way; they sign in at ${where}`
-        : `no mail was sent: tell them to sign in at ${where}`,
-    )
+    const { cabinet_url: url, last_sign_in_at: signedIn, mailed } = member
+    const where = url === null ? 'where to sign in' : `to sign in at ${url}`
+    if (mailed) printNote(context, `a mail to them is on its way; they sign in at ${url}`)
+    else if (signedIn === null) printNote(context, `no mail is sent: tell them ${where}`)
+    else printNote(context, 'no mail is sent to somebody who has signed in before')
   },
   async 'set-role'(context, named, flags) {
     const member = await call(context, 'accounts.members.set-role', {

@@ -138,6 +138,8 @@ export const toOperatorDeps = async (
   get delivery() {
     return readDelivery(context)
   },
+  statedCabinetUrl: async () =>
+    (await import('../settings/signin-settings.ts')).readCabinetUrl(context),
   probe: deferredProbe(context.clock),
   demoKit: async (at) => {
     const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')

@@ -76,6 +76,15 @@ export function readSigninSettings(
   }
 }
 
+/** By `auth_url` alone: only a gateway knows where it listens. Null without it, and where it is off. @throws CommandError 2 */
+export function readCabinetUrl(context: Context): string | null {
+  const file = readConfigFile(context)
+  const stated = (name: SettingName) => findSetting(context.env, file, name)?.text
+  const url = stated('auth_url')
+  const isOff = stated('auth_listen') === 'off' || stated('cabinet') === 'off'
+  return url === undefined || isOff ? null : `${readAuthUrl(url)}/cabinet`
+}
+
 function readPasskeys(found: FoundSetting | undefined): PasskeyPolicy {
   const text = found?.text ?? 'optional'
   const policy = PASSKEY_POLICIES.find((one) => one === text)

@@ -100,6 +100,8 @@ export interface OperatorDeps {
   /** The person of an account on whose behalf the verb runs, and who is bounded by it; absent for an operator. */
   readonly actor?: Actor
   readonly delivery: DeliveryConfig
+  /** By the settings of a command, where people look after their account; null where they do not say, or it is off. Absent in a gateway. */
+  statedCabinetUrl?(): Promise<string | null>
   /** Tests providers; injected, because `operator` may not import `upstream`. */
   readonly probe: Probe
   /** Injected for the same reason; used only by `init`. */

@@ -54,7 +54,7 @@ export interface AddedMemberRecord extends MemberRecord {
   readonly previous_role: Role | null
   /** Whether they were told by mail; `members add` tells nobody who has signed in before. */
   readonly mailed: boolean
-  /** Where they sign in; null while no server runs. */
+  /** Where they sign in; null where neither a running gateway nor `auth_url` says, or it is off. */
   readonly cabinet_url: string | null
 }
 
@@ -126,6 +126,7 @@ export const addMember = mutation(
   async (deps, { email, role, name = null, language, ...input }, act) => {
     const { people, memberships } = deps.store.signin
     const account = await findOpenAccount(deps, input.account)
+    const cabinet = await cabinetUrlOf(deps)
     const at = deps.clock.now()
     const known = await people.findByEmail(email)
     const person = known ?? { ...newPerson(email, at), name }
@@ -136,6 +137,7 @@ export const addMember = mutation(
       person.lastSignInAt === null
         ? toMail(deps, {
             account,
+            cabinet,
             email,
             role,
             language: person.language ?? language,
@@ -156,7 +158,7 @@ export const addMember = mutation(
       ),
       previous_role: before,
       mailed: mail !== null,
-      cabinet_url: cabinetUrl(deps),
+      cabinet_url: cabinet,
     } satisfies AddedMemberRecord
   },
 )
@@ -182,6 +184,7 @@ export const inviteMember = mutation(
       const message = `${email} belongs to ${account.name} already: change the role instead`
       throw new GatewayError('already_exists', message, { param: 'email' })
     }
+    const cabinet = await cabinetUrlOf(deps)
     const at = deps.clock.now()
     const invitation: Invitation = {
       id: newInvitationId(),
@@ -194,6 +197,7 @@ export const inviteMember = mutation(
     }
     const mail = toMail(deps, {
       account,
+      cabinet,
       email,
       role,
       language: known?.language ?? language,
@@ -207,7 +211,7 @@ export const inviteMember = mutation(
     return {
       ...renderPending(invitation, account.name),
       mailed: mail !== null,
-      cabinet_url: cabinetUrl(deps),
+      cabinet_url: cabinet,
     }
   },
 )
@@ -337,22 +341,23 @@ function requireSignup({ actor, live }: OperatorDeps, email: string): void {
   )
 }
 
-const cabinetUrl = ({ live }: OperatorDeps): string | null => live?.cabinetUrl ?? null
+const cabinetUrlOf = async ({ live, statedCabinetUrl }: OperatorDeps): Promise<string | null> =>
+  (live === null ? await statedCabinetUrl?.() : live.cabinetUrl) ?? null
 
-/** Null where there is no mail server, or nothing to invite to. */
+/** Null where there is no mail server, or nothing to invite to. A command without a gateway sends none: it has no master key to seal it with. */
 function toMail(
   deps: OperatorDeps,
   facts: {
     readonly account: Account
+    readonly cabinet: string | null
     readonly email: string
     readonly role: Role
     readonly language: Language
     readonly isPending: boolean
   },
 ): NewMail | null {
-  const { account, email, role, language, isPending } = facts
-  const cabinet = cabinetUrl(deps)
-  if (cabinet === null || !deps.delivery.smtp) return null
+  const { account, cabinet, email, role, language, isPending } = facts
+  if (deps.live === null || cabinet === null || !deps.delivery.smtp) return null
   const by = deps.actor?.email ?? null
   const url = isPending ? `${cabinet}/invitations` : cabinet
   const letter = invitationMail(language, { account: account.name, role, url, by, isPending })

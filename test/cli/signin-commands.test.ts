@@ -1,5 +1,7 @@
 /** `clients` and `users` as they are typed: what goes to which stream, in which form, what is asked first, what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
@@ -344,5 +346,28 @@ describe('users', () => {
     const { code, err } = cli.run(['users', 'show', 'bo@example.org'])
     expect(code).toBe(3)
     expect(err).toContain('error: nobody signs in as "bo@example.org"\n')
+  })
+})
+
+describe('accounts members add', () => {
+  const URL = 'https://id.example.org'
+  test.each([
+    ['tell them where to sign in', {}],
+    [`tell them to sign in at ${URL}/cabinet`, { GATEWAY_AUTH_URL: `${URL}/` }],
+    ['tell them where to sign in', { GATEWAY_AUTH_URL: URL, GATEWAY_CABINET: 'off' }],
+    ['tell them where to sign in', { GATEWAY_AUTH_URL: URL, GATEWAY_AUTH_LISTEN: 'off' }],
+  ])('without a gateway: %s (%j)', (told, env) => {
+    const args = ['accounts', 'members', 'add', 'acme', 'mia@example.org', '--role', 'viewer']
+    const { code, err } = cli.run(args, { env })
+    expect(code).toBe(0)
+    expect(err).toMatch(new RegExp(`\n(no mail is sent: ${told})\n$`))
+  })
+
+  test('says that somebody who has signed in before gets no mail', async () => {
+    const store = await openStore({ dataDir: cli.dataDir, clock: systemClock, masterKey: null })
+    await store.signin.people.confirmEmail('mia@example.org', null, systemClock.now(), 0)
+    await store.close()
+    const args = ['accounts', 'members', 'add', 'default', 'mia@example.org', '--role', 'viewer']
+    expect(cli.run(args).err).toMatch(/\nno mail is sent to somebody who has signed in before\n$/)
   })
 })

@@ -58,8 +58,14 @@ describe('by the operator', () => {
       role: 'viewer',
     })
     expect(again).toMatchObject({ id: added.id, role: 'viewer', previous_role: 'owner' })
-    // Without a server nobody knows where to invite to.
+    // With neither a server nor a setting nobody knows where to invite to.
     expect(again).toMatchObject({ mailed: false, cabinet_url: null })
+    const told = { ...deps, statedCabinetUrl: async () => 'https://id.example.org/cabinet' }
+    const stated = { email: 'ann@example.org', role: 'viewer' } as const
+    expect(await act(told, 'accounts.members.add', stated)).toMatchObject({
+      mailed: false,
+      cabinet_url: 'https://id.example.org/cabinet',
+    })
     const set = { person: 'ann@example.org', role: 'member' } as const
     expect(await act(deps, 'accounts.members.set-role', set)).toMatchObject({
       previous_role: 'viewer',
