@@ -27,7 +27,7 @@ const PARAMETERS = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a retry safe: for 24 hours, the same key with the same body gets the same answer, and is charged once. One that contains an API key is refused',
+      'Makes a retry safe: for 24 hours, the same key with the same body gets the same answer, and is charged once; after a failure or a disconnect it is a new run. One that contains an API key is refused',
     schema: { type: 'string', pattern: PRINTABLE.source },
   },
   'X-Gateway-Dry-Run': {
