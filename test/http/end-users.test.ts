@@ -43,6 +43,14 @@ test.each<[string, Partial<Limits>, number, number]>([
   },
 )
 
+test.each(['w\0', 'w\ud800', 'w\udc01'])(
+  'what a store may have no text with tells no end users apart: %j',
+  async (name) => {
+    const { statusOf } = await open({ endUserRpm: 1 })
+    expect([await statusOf(name), await statusOf('w\ufffd')]).toEqual([200, 429])
+  },
+)
+
 test('a refused end user uses no slot of the key, and the rate headers are the key’s', async () => {
   const { ask } = await open({ rpm: 10, endUserRpm: 1 })
   const remaining = async (user: string) =>

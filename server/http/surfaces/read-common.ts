@@ -53,10 +53,14 @@ export interface NamesEndUser {
 
 /** Null where no end user is named. @throws invalid_request where a key is */
 export function readEndUser({ user, safety_identifier }: NamesEndUser): string | null {
-  const endUser = user || safety_identifier || null
-  if (endUser !== null) rejectWholeKey(endUser, user ? 'user' : 'safety_identifier')
-  return endUser
+  const endUser = user || safety_identifier
+  if (!endUser) return null
+  rejectWholeKey(endUser, user ? 'user' : 'safety_identifier')
+  return toPlainName(endUser)
 }
+
+/** A NUL or half a surrogate pair tells no names apart: a store may have no text with one. */
+export const toPlainName = (name: string): string => name.toWellFormed().replaceAll('\0', '\ufffd')
 
 export const readFallbacks = ({ allow_fallbacks: own, provider }: CommonFields): boolean =>
   own ?? provider?.allow_fallbacks ?? true

@@ -19,6 +19,7 @@ import {
   readRouting,
   toInvalidRequest,
   tokensField,
+  toPlainName,
 } from '../read-common.ts'
 import { readBlocks } from './read-blocks.ts'
 import { readExtras } from './read-extras.ts'
@@ -84,7 +85,7 @@ function toEndUser(id: string | null | undefined): string | null {
   const { account_uuid: account, device_id: device } = id.startsWith('{') ? parseIds(id) : NO_IDS
   const known = [account, device, id].find((one) => typeof one === 'string' && one !== '') as string
   return known.length <= MAX_USER_CHARS && !known.startsWith('{')
-    ? known
+    ? toPlainName(known)
     : createHash('sha256').update(id).digest('hex')
 }
 
