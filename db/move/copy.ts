@@ -1,5 +1,6 @@
 /** Rows of one table out of one engine and into the other, some at a time. */
 import type { Database } from 'bun:sqlite'
+import { withoutNul } from '../postgres/engine/bindings.ts'
 import type { Sql } from '../postgres/engine/database.ts'
 import type { MovedTable } from './tables.ts'
 
@@ -48,10 +49,10 @@ function* batchesOf(source: Database, from: string, rows: number): Generator<rea
   if (batch.length > 0) yield batch
 }
 
-/** Bytes as PostgreSQL reads them; it has no text with a NUL. */
+/** As PostgreSQL reads it. */
 function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
-  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value
+  return typeof value === 'string' ? withoutNul(value) : value
 }
 
 export async function copyToSqlite(

@@ -39,6 +39,7 @@ import { sync } from '../sqlite/files/copy.ts'
 import { auditAtRest } from '../sqlite/money/audit.ts'
 import type { Vault } from '../vault.ts'
 import { copyToPostgres, copyToSqlite, type Said } from './copy.ts'
+import { joinNames } from './join-names.ts'
 import { MADE_WITH_ROWS, PLACES, SEALED, SHARED, SLOTS, TO_POSTGRES, TO_SQLITE } from './tables.ts'
 
 export interface MoveOptions {
@@ -81,10 +82,11 @@ export async function moveToPostgres(options: MoveOptions): Promise<Move> {
   try {
     source.run('PRAGMA temp_store = FILE')
     source.run('BEGIN IMMEDIATE')
-    const audit = await auditAtRest(source)
-    requireClean(audit)
+    const found = await auditAtRest(source)
+    requireClean(found)
     await requireEmpty(target, address)
     const at = clock.now()
+    const audit = { ...found, endUserDays: found.endUserDays - joinNames(source, at) }
     // Before the target is whole, because this may fail; what breaks off rolls it back.
     markFile(source, { place: renderAddress(address), at })
     await migrate(address)

@@ -14,6 +14,7 @@ import { openVault } from '#db/vault.ts'
 import { type Clock, systemClock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { FULL } from '#test/support/tier.ts'
@@ -162,6 +163,47 @@ if (POSTGRES_BIN === null) {
     expect(SEALED.map(([table, column]) => `${table}.${column}`).toSorted()).toEqual(
       sealed.map(({ table, column }) => `${table}.${column}`).toSorted(),
     )
+  })
+
+  test('what two names tell apart by a NUL alone becomes one: days are added up, and one notice stays open', async () => {
+    const dataDir = await furnished()
+    const store = await openStore({ dataDir, clock: systemClock, masterKey })
+    const [key] = (await store.keys.list({ includeRevoked: false, limit: 1 })).keys
+    if (key === undefined) throw new Error('no key')
+    for (const endUser of ['a\0b', 'a\ufffdb', '\0\0', '\ufffd\0']) {
+      const claim = {
+        ...aClaim(key, systemClock.now()),
+        ...{ endUser, catalogue: store.catalogue.current().version },
+      }
+      await store.admissions.admit({ ...claim, owner: store.owner })
+      const charge = aCharge(usd('0.5'))
+      const { amount: cost, costRub } = charge
+      const activity = anActivity(claim, { endUser, cost, costRub })
+      const settled = { at: systemClock.now(), charge, activity, answer: null }
+      await store.admissions.settle(claim.generationId, settled)
+    }
+    await store.close()
+    const file = new File(join(dataDir, DATABASE_FILE))
+    const raise = file.query(
+      "INSERT INTO events (id, cause, subject, severity, body, raised_at) VALUES (?, 'c', ?, 'warning', '{}', 1)",
+    )
+    for (const [nth, subject] of ['w\0', 'w\ufffd', 'x\0\ufffd', 'x\ufffd\0'].entries()) {
+      raise.run(`evt_w${nth}`, subject)
+    }
+    file.close()
+
+    const address = await cluster.createEmpty()
+    await moveToPostgres(optionsOf(dataDir, address))
+    const days = 'SELECT end_user, spent_nanos::text AS spent, requests::int FROM end_user_days'
+    expect(await cluster.run(address, `${days} ORDER BY end_user`)).toEqual([
+      { end_user: 'a\ufffdb', spent: '2000000001', requests: 3 },
+      { end_user: '\ufffd\ufffd', spent: '1000000000', requests: 2 },
+    ])
+    const open = "SELECT subject FROM events WHERE id LIKE 'evt_w%' AND lifted_at IS NULL"
+    expect(await cluster.run(address, `${open} ORDER BY subject`)).toEqual([
+      { subject: 'w\ufffd' },
+      { subject: 'x\ufffd\ufffd' },
+    ])
   })
 
   const furnished = async (): Promise<string> => {

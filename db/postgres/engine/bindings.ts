@@ -62,12 +62,12 @@ function toDriver(value: Value): unknown {
   if (value === undefined) return null
   if (typeof value === 'function') return toDriver(value())
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
-  if (typeof value === 'string') return toText(value)
+  if (typeof value === 'string') return withoutNul(value)
   return Array.isArray(value) ? toArray(value) : value
 }
 
 /** It has no text with a NUL, which clients may send. */
-const toText = (value: string): string =>
+export const withoutNul = (value: string): string =>
   value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 
 /** The text of an array. */
@@ -76,7 +76,7 @@ const toArray = (values: readonly Value[]): string => `{${values.map(toElement).
 function toElement(value: Value): string {
   if (value === null || value === undefined) return 'NULL'
   if (typeof value !== 'string') return String(value)
-  return ESCAPED.test(value) ? `"${toText(value).replace(/[\\"]/g, '\\$&')}"` : `"${value}"`
+  return ESCAPED.test(value) ? `"${withoutNul(value).replace(/[\\"]/g, '\\$&')}"` : `"${value}"`
 }
 
 /** Nearly no text of an array has one. */
