@@ -81,7 +81,8 @@ export function toInvalidRequest(
   fields: JsonObject,
   issues: readonly z.core.$ZodIssue[],
 ): GatewayError {
-  const issue = issues[0]
+  // Of a huge number the field's own bound, and not that of all integers, which the parser reports first.
+  const issue = issues.find((one) => !('origin' in one && one.origin === 'int')) ?? issues[0]
   const path = issue?.path ?? []
   const param = renderPath(path)
   // At the top level, only a required field can be missing.

@@ -312,6 +312,11 @@ describe('messages', () => {
   test('a number that is none of those it may be is told which it may be', () => {
     expect(() => ask({ max_tokens: 1.5 })).toThrow(/^max_tokens: must be an integer$/)
     expect(() => ask({ max_tokens: 0 })).toThrow(/^max_tokens: must be at least 1$/)
+    // The same bound as of a number that is just too large, and not that of all integers.
+    for (const huge of [2 ** 31, Number.MAX_SAFE_INTEGER, 1e18]) {
+      expect(() => ask({ max_tokens: huge })).toThrow(/^max_tokens: must be at most 2147483647$/)
+    }
+    expect(() => ask({ max_tokens: -1e18 })).toThrow(/^max_tokens: must be at least 1$/)
     expect(() => ask({ n: 2 ** 31 })).toThrow(/^n: must be at most \d+$/)
   })
 
