@@ -1,6 +1,8 @@
 // A key’s limits for each of its end users: which requests they refuse, and how the key’s information shows them.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/limits.ts'
+import { JsonBody } from '#http/read/body.ts'
+import { readMessagesRequest } from '#http/surfaces/messages/read-request.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 
 const NOON = Date.parse('2026-08-22T12:00:00Z')
@@ -48,6 +50,15 @@ test.each(['w\0', 'w\ud800', 'w\udc01'])(
   async (name) => {
     const { statusOf } = await open({ endUserRpm: 1 })
     expect([await statusOf(name), await statusOf('w\ufffd')]).toEqual([200, 429])
+  },
+)
+
+test.each(['w\0', 'w\ud800', JSON.stringify({ account_uuid: 'w\0' })])(
+  'nor does it in the Messages API: %j',
+  (user_id) => {
+    const fields = { ...hello(), max_tokens: 9, metadata: { user_id } }
+    const read = readMessagesRequest(new JsonBody(JSON.stringify(fields)), new Headers())
+    expect(read.endUser).toBe('w\ufffd')
   },
 )
 
