@@ -20,7 +20,7 @@ import { printNote } from '../terminal/output.ts'
 import { notListening } from './not-listening.ts'
 import { startCrew } from './processes.ts'
 import type { ServeLog } from './request-log.ts'
-import type { Stopping } from './signals.ts'
+import { listenForSignals, type Stopping } from './signals.ts'
 
 /** All null for one that begins by itself. */
 export interface Turn {
@@ -36,7 +36,7 @@ export interface Turn {
   readonly adminDoor: AdminDoor | null
   readonly auth: Place | null
   readonly metrics: Place | null
-  /** What this process was told in the turn before. */
+  /** What this process was told before this turn. */
   readonly stopping: Stopping | null
   /** Hears that all of it serves. */
   serves(): void
@@ -90,6 +90,8 @@ export async function takeOver(
   const crew = await startCrew(wanted.processes, unix, logFault)
   const { adminSocket } = context
   let doors: Pick<Turn, 'adminDoor' | 'auth' | 'metrics'> = NO_DOORS
+  // From the line on a signal does not end it: it is to serve first, and then to drain.
+  const stopping = listenForSignals()
   printNote(context, `taking over from process ${facts.pid} (v${facts.version})`)
   const legacy = await handOver(() => {
     doors = {
@@ -99,7 +101,7 @@ export async function takeOver(
     }
   })
   if (legacy === null) printNote(context, '! it ended before: what it had in progress is lost')
-  return { legacy, api, crew, unix, ...doors, stopping: null, serves }
+  return { legacy, api, crew, unix, ...doors, stopping, serves }
 }
 
 const placeOf = ({ hostname, port }: Place): Place => ({ hostname, port })

@@ -359,6 +359,24 @@ describe('whichever is killed while one takes over', () => {
     expect(ends.every((end) => end === 0 || end === 1)).toBe(true)
   })
 
+  test(`${STOPS} times the new one is told to stop meanwhile: it takes over, ends what runs, and stops`, {
+    timeout: 120_000,
+  }, async () => {
+    const key = await issue('prod-web')
+    for (let round = 0; round < STOPS; round++) {
+      const held = (await stream(key, 60, 20)).text()
+      const heir = await begin()
+      await Bun.sleep((round * 240) / STOPS)
+      heir.kill('SIGTERM')
+      expect(await heir.exited).toBe(0)
+      expect(await gateway.exited).toBe(0)
+      expect(await held).toMatch(/data: \[DONE\]\n\n$/)
+      gateway = await startAppliance(cli, { flags: PROCESSES })
+      started.push(gateway)
+      await booksAreEqual([])
+    }
+  })
+
   test('two at once: the second is refused, the first serves', async () => {
     const key = await issue('prod-web')
     const heir = await begin()
