@@ -299,7 +299,8 @@ async function serve(
   const isMany = count > 1 && adminSocket !== null
   const telemetry = telemetryOf(settings, turn, isMany)
   const crew = isMany
-    ? (turn.crew ?? (await startCrew(count, turn.unix ?? storePlaces(adminSocket)[0], log.fault)))
+    ? (turn.crew ??
+      (await startCrew(count, adminSocket, turn.unix ?? storePlaces(adminSocket)[0], log.fault)))
     : null
   const gateway = await startGateway({
     store,

@@ -43,6 +43,8 @@ export interface CrewOptions {
   readonly clock: Clock
   /** Where processes find this one; in a directory that only its user can open. */
   readonly unix: string
+  /** Where those of one before this have found it, and those of the next will. */
+  readonly otherUnix: string
   readonly openKeeper: OpenKeeper
   /** Starts a process that connects to `unix`. */
   spawn(unix: string): Started
@@ -218,7 +220,8 @@ export class Crew {
     if (!(await within(ended, EXIT_MS))) this.kill()
     await ended
     this.closed.abort()
-    rmSync(this.given.unix, { force: true })
+    // A process that was killed has left it there. An heir that is let down goes on by itself, and uses it.
+    if (this.asking === null) rmSync(this.given.otherUnix, { force: true })
   }
 
   /** Those that have not left for an heir. */

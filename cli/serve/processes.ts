@@ -19,9 +19,10 @@ export const storePlaces = (adminSocket: string): readonly [string, string] => [
   `${adminSocket}.next`,
 ]
 
-/** Starts so many, which wait until the store is lent to them. */
+/** Starts so many, which wait until the store is lent to them. `unix` is one of the places. */
 export async function startCrew(
   count: number,
+  adminSocket: string,
   unix: string,
   logFault: (cause: unknown) => void,
 ): Promise<Crew> {
@@ -29,7 +30,9 @@ export async function startCrew(
     import('#server/crew.ts'),
     import('#db/front/keeper.ts'),
   ])
-  return new Crew({ count, clock: systemClock, unix, openKeeper, spawn, logFault })
+  const [one, other] = storePlaces(adminSocket)
+  const otherUnix = unix === one ? other : one
+  return new Crew({ count, clock: systemClock, unix, otherUnix, openKeeper, spawn, logFault })
 }
 
 const spawn = (unix: string) =>

@@ -87,8 +87,8 @@ export async function takeOver(
   if (metrics !== null && samePlace(metrics, urls.metrics) === null)
     requireFree(metrics, `--metrics-listen ${DEFAULT_METRICS_LISTEN}`)
   const { openAdminDoor } = await import('#server/admin-socket.ts')
-  const crew = await startCrew(wanted.processes, unix, logFault)
   const { adminSocket } = context
+  const crew = await startCrew(wanted.processes, adminSocket, unix, logFault)
   let doors: Pick<Turn, 'adminDoor' | 'auth' | 'metrics'> = NO_DOORS
   // From the line on a signal does not end it: it is to serve first, and then to drain.
   const stopping = listenForSignals()

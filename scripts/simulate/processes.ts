@@ -85,8 +85,12 @@ export function openProcesses(world: World): Gateway {
     world.after(chance.between(20, 300), run, life)
     return { pid, kill: () => world.kill(life), exited: exited.promise }
   }
-  const startCrew = (unix: string): Crew =>
-    new Crew({ count: CHILDREN, clock: systemClock, unix, openKeeper, spawn, logFault })
+  const otherPlace = (unix: string): string => places.find((place) => place !== unix) as string
+  const startCrew = (unix: string): Crew => {
+    const otherUnix = otherPlace(unix)
+    const given = { unix, otherUnix, openKeeper, spawn, logFault }
+    return new Crew({ count: CHILDREN, clock: systemClock, ...given })
+  }
 
   /** As the engine opens a data directory, but for the syncs of its log: a power cut is none of the faults. */
   const openEngine = (life: Life, { held }: Legacy): GatewayStore => {
@@ -170,7 +174,7 @@ export function openProcesses(world: World): Gateway {
     const link = new Link({ answer: () => undefined, closed: () => {} })
     await Bun.connect({ unix, socket: linkSocket(link) })
     const { url } = (await link.call('facts', [])) as { readonly url: string }
-    const next = places.find((place) => place !== unix) as string
+    const next = otherPlace(unix)
     const crew = startCrew(next)
     let legacy: Legacy | null = null
     try {

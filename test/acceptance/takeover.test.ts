@@ -1,6 +1,6 @@
 // A new gateway takes over from the one that serves: nothing is refused, nothing cut, and limits and money go on where they were.
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemCodeOf } from '#domain/system-code.ts'
 import {
@@ -335,6 +335,8 @@ describe('whichever is killed while one takes over', () => {
     }
     expect(goneOn).toBeGreaterThan(0)
     await booksAreEqual(answered)
+    await gateway.stop()
+    expect(readdirSync(dirname(socket()))).toEqual([])
   })
 
   test(`${STOPS} times the old one is told to stop meanwhile: the new one ends what runs, and stops in its stead`, {

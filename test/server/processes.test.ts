@@ -61,7 +61,8 @@ async function open({
   }
   const unix = join(tempDirectory(), 'store.sock')
   const logFault = (cause: unknown): void => void faults.push(cause)
-  const given = { count: 1, clock: systemClock, unix, openKeeper, spawn, logFault }
+  const otherUnix = `${unix}.next`
+  const given = { count: 1, clock: systemClock, unix, otherUnix, openKeeper, spawn, logFault }
   const crew = new Crew({ ...given, beatMs: BEAT_MS })
   const before = { owners, url: null }
   const serve = serveByProcesses({
