@@ -80,22 +80,30 @@ describe.each([true, false])('with stream %s', (stream) => {
   })
 })
 
-test('of two requests that are sent at once, the second never runs, and is not charged', async () => {
-  const played = script(async function* () {
-    // A provider that takes its time, as all do: the second arrives before the first has its answer.
-    await Bun.sleep(20)
-    yield [text('one '), finish()]
-  })
-  const s = await open(played.upstream)
-  const client = dial(s.gateway.url)
-  const one = post('/v1/chat/completions', s.key.bearer, hello())
-  client.send(one + one)
-  await eventually(() => client.closed, 'the connection is closed')
-  await settled(s)
-  expect(played.asked).toBe(1)
-  expect(await s.deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
-  expect(await s.deps.store.activity.list({ limit: 10 })).toHaveLength(1)
-})
+test.each([
+  ['another request', (one: string) => one],
+  ['an empty line', () => '\r\n'],
+])(
+  '%s behind a request closes its connection: it is paid for, and logged as left',
+  async (_, behind) => {
+    const played = script(async function* () {
+      // A provider that takes its time, as all do: the second arrives before the first has its answer.
+      await Bun.sleep(20)
+      yield [text('one '), finish()]
+    })
+    const s = await open(played.upstream)
+    const client = dial(s.gateway.url)
+    const one = post('/v1/chat/completions', s.key.bearer, hello())
+    client.send(one + behind(one))
+    await eventually(() => client.closed, 'the connection is closed')
+    expect(await settled(s)).toMatchObject({ endedBy: 'client', status: 499 })
+    await eventually(() => s.lines.length > 0, 'it is logged')
+    expect(s.lines).toMatchObject([{ status: 499 }])
+    expect(played.asked).toBe(1)
+    expect(await s.deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
+    expect(await s.deps.store.activity.list({ limit: 10 })).toHaveLength(1)
+  },
+)
 
 const MEGABYTE = 'x'.repeat(1_000_000)
 

@@ -127,7 +127,7 @@ async function passAnswer(walk: AdmittedWalk, reader: StepReader): Promise<Outco
     // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
     if (meter.finishReason === null) signal.throwIfAborted()
     requireImages(request, meter)
-    return COMPLETED
+    return walk.isUnheard ? UNHEARD : COMPLETED
   } catch (thrown) {
     return judgeFailure(thrown, walk)
   }
@@ -177,7 +177,9 @@ function noteFirst(walk: Walk, { hop, startedMs }: Attempt): void {
   deps.sessions.served(session, placeOf(hop))
 }
 
-const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT
+const isComplete = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === UNHEARD
+
+const isWhole = (outcome: Outcome): boolean => isComplete(outcome) || outcome === CUT
 
 /** Settles a repeatable answer, which is written before its charge shows it: a kill loses both or neither. */
 async function settleKept(
@@ -223,8 +225,8 @@ function endExchange(walk: AdmittedWalk, outcome: Outcome, isCharged: boolean): 
     noteFailure(walk, outcome.failure, isCharged)
     return
   }
-  if (outcome !== COMPLETED) signal.abort()
-  if (outcome === COMPLETED || meter.produced) health.served(hop)
+  if (!isComplete(outcome)) signal.abort()
+  if (isComplete(outcome) || meter.produced) health.served(hop)
   else if (isProbe) health.abandoned(hop)
 }
 
@@ -273,6 +275,8 @@ const COMPLETED: Outcome = { endedBy: 'completed', error: null }
 /** A stream that cost more than was held for it was ended like one at its bound (contract §8). */
 const CUT: Outcome = { endedBy: 'gateway', error: null }
 const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
+/** Complete, and its client has left before it could be sent. */
+const UNHEARD: Outcome = { endedBy: 'client', error: null }
 
 /** The gateway aborts with an error (a drain timed out, or an operator ended the request); a disconnecting client has none. */
 const judgeAbort = ({ reason }: CancelSignal): Outcome =>

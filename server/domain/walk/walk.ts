@@ -146,6 +146,11 @@ export class Walk {
     onCancel(this.watched, this)
   }
 
+  /** Whether the client of a whole answer has left already; that of a stream is noticed by its reader. */
+  get isUnheard(): boolean {
+    return !this.request.stream && this.client?.signal.aborted === true
+  }
+
   /** The client has left. */
   handleEvent(): void {
     void this.leave()

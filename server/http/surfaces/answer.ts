@@ -125,7 +125,7 @@ class WholeAnswer implements StepReader {
     if (failure !== null) throw failure
     const text = this.text ?? (walk.charge && this.renderText(walk.charge))
     // If the gateway aborted while the charge was being committed, the client has paid for the whole answer, and gets it.
-    if (text === null || (walk.signal.aborted && context.request.signal.aborted)) {
+    if (text === null || context.request.signal.aborted) {
       context.taken?.release()
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
