@@ -193,7 +193,7 @@ function changeKeys(
       return after
     },
 
-    // Its secrets may stay known in memory: they lead to the key, and that is looked at for each request.
+    // A secret leads to the key alone, also where it is known in memory, and the key is looked at for each request.
     async revoke(id, act) {
       const { at } = act
       const { after } = await change(function* () {
