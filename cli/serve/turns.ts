@@ -211,7 +211,10 @@ export async function handOver(
   const lock = lockFileOf(context.dataDir)
   if (await heir.give(legacy)) {
     // What is told to stop is all that serves here: under systemd, what is left when this process ends would be killed.
-    void stopping.asked.then(() => signal('SIGTERM', heir.pid, lock))
+    void stopping.asked.then(() => {
+      printNote(context, `told to stop: process ${heir.pid} stops in its stead`)
+      signal('SIGTERM', heir.pid, lock)
+    })
     return null
   }
   printNote(context, '! it does not serve: this one goes on')

@@ -3,8 +3,8 @@ import type { Walk } from '#domain/walk/walk.ts'
 import { Roster } from '#runtime/short-lived.ts'
 
 /**
- * How long a walk runs before its client is watched, twice that at most. Creating a request's signal and its listener takes
- * several microseconds, which fast answers save; a signal created later also reports an earlier disconnect.
+ * How long a walk runs before its client is watched, twice that at most. A listener of a request's signal takes several
+ * microseconds, which fast answers save; a signal created later also reports an earlier disconnect.
  */
 const UNWATCHED_MS = 50
 
