@@ -12,11 +12,6 @@ import type { TakenBytes } from './byte-budget.ts'
 import { MAX_DEPTH, type Outline, outline, tooDeep } from './outline.ts'
 
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
-/**
- * A body that is refused by what it states is received all the same, and discarded by the HTTP server: a connection that is
- * closed while a client still sends is reset, often before the client has read why. A longer one is not waited for.
- */
-const MOST_DISCARDED_BYTES = 4 * MAX_BODY_BYTES
 
 /**
  * Receives and parses a body, which `context.taken` counts until its request is answered.
@@ -29,13 +24,11 @@ export function readBody(
 ): Promise<JsonBody> {
   const { request, taken } = context
   checkMediaType(request.headers)
-  const stated = statedBytes(request.headers)
-  context.isArriving = stated === null || stated > MOST_DISCARDED_BYTES
-  if (stated !== null && stated > mostBytes) throw tooLarge(mostBytes, stated)
+  context.isArriving = true
+  const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(context, deadlineMs)
   if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
   taken?.takeBody(stated)
-  context.isArriving = true
   // The HTTP server enforces the stated Content-Length.
   return arrival.expect(request.text())
 }
@@ -86,9 +79,12 @@ function checkMediaType(headers: Headers): void {
 }
 
 /** Null for a chunked body, which is counted as it comes. */
-function statedBytes(headers: Headers): number | null {
+function statedBytes(headers: Headers, mostBytes: number): number | null {
   const stated = headers.get('content-length')
-  return stated === null || Number.isNaN(Number(stated)) ? null : Number(stated)
+  if (stated === null) return null
+  const bytes = Number(stated)
+  if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
+  return Number.isSafeInteger(bytes) ? bytes : null
 }
 
 /** `bytes`: the stated size, or the bytes received when reading stopped. */
