@@ -336,7 +336,9 @@ describe('whichever is killed while one takes over', () => {
     expect(goneOn).toBeGreaterThan(0)
     await booksAreEqual(answered)
     await gateway.stop()
-    expect(readdirSync(dirname(socket()))).toEqual([])
+    // A door that was killed while it was made may be left; the next one clears it.
+    const left = readdirSync(dirname(socket())).filter((name) => !name.endsWith('.new'))
+    expect(left).toEqual([])
   })
 
   test(`${STOPS} times the old one is told to stop meanwhile: the new one ends what runs, and stops in its stead`, {
