@@ -6,6 +6,8 @@ const LONGEST = [
   'db/postgres-rules.test.ts',
   'acceptance/release/release.test.ts',
   'scripts/simulate.test.ts',
+  'acceptance/faults/damage-sweep.test.ts',
+  'acceptance/signin/applications/applications.test.ts',
   'db/postgres.test.ts',
   'acceptance/cabinet/month.test.ts',
   'db/clock-steps.test.ts',
