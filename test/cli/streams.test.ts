@@ -40,22 +40,29 @@ test('a disk that is full is an error, not silence', () => {
   expect(err).toContain('ENOSPC')
 })
 
-describe('a secret that cannot be delivered', () => {
+/** A directory for the tests of one group. `run` is a line of shell, in which `$0` is the program. */
+function useShell() {
   let cli: CliHarness
   beforeAll(() => {
     cli = openCli()
     cli.run(['init'])
   })
   afterAll(() => cli.close())
-
-  const run = (command: string) => {
-    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', command, BINARY], {
-      cwd: cli.home,
-      env: cli.env,
-      stdin: 'ignore',
-    })
-    return { code: exitCode, err: stderr.toString() }
+  return {
+    type: (args: string[]) => cli.run(args),
+    run(command: string) {
+      const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', command, BINARY], {
+        cwd: cli.home,
+        env: cli.env,
+        stdin: 'ignore',
+      })
+      return { code: exitCode, err: stderr.toString() }
+    },
   }
+}
+
+describe('a secret that cannot be delivered', () => {
+  const { run } = useShell()
   const lost = (done: string, why: string, help: string) => ({
     code: 1,
     err: expect.stringMatching(
@@ -137,21 +144,8 @@ describe('a secret that cannot be delivered', () => {
 })
 
 describe('a change whose output cannot be written', () => {
-  let cli: CliHarness
-  beforeAll(() => {
-    cli = openCli()
-    cli.run(['init'])
-  })
-  afterAll(() => cli.close())
-
-  const run = (command: string) => {
-    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', `"$0" ${command} >/dev/full`, BINARY], {
-      cwd: cli.home,
-      env: cli.env,
-      stdin: 'ignore',
-    })
-    return { code: exitCode, err: stderr.toString() }
-  }
+  const { type, run } = useShell()
+  const lose = (command: string) => run(`"$0" ${command} >/dev/full`)
 
   test.each([
     ['balance top-up 1', 'ledger list', ['balance', '-q'], '1.'],
@@ -160,7 +154,7 @@ describe('a change whose output cannot be written', () => {
     ['keys edit default --name web -q', 'activity list --admin', ['keys', 'list'], 'web'],
   ])('says that it was done: %s', (command, hint, look, seen) => {
     const done = command.split(' ').slice(0, 2).join(' ')
-    expect(run(command)).toEqual({
+    expect(lose(command)).toEqual({
       code: 1,
       err: expect.stringMatching(
         new RegExp(
@@ -168,11 +162,11 @@ describe('a change whose output cannot be written', () => {
         ),
       ),
     })
-    expect(cli.run(look).out).toContain(seen)
+    expect(type(look).out).toContain(seen)
   })
 
   test('in JSON too', () => {
-    const { code, err } = run('balance top-up 1 --json')
+    const { code, err } = lose('balance top-up 1 --json')
     expect([code, JSON.parse(err)]).toEqual([
       1,
       {
@@ -187,7 +181,7 @@ describe('a change whose output cannot be written', () => {
   })
 
   test('and a refused one, that nothing was', () => {
-    expect(run('balance top-up 0').err).not.toContain('carried out')
+    expect(lose('balance top-up 0').err).not.toContain('carried out')
   })
 })
 
