@@ -104,6 +104,8 @@ const FORBIDDEN = [
   ['db/rows/key-row.ts', '../postgres/log/acts.ts'],
   ['db/log/acts.ts', '../sqlite/engine/engine.ts'],
   ['db/signin/people.ts', '../postgres/engine/engine.ts'],
+  ['db/keys/keys.ts', '../sqlite/keys/keys.ts'],
+  ['db/money/accounts.ts', '../postgres/money/accounts.ts'],
   ['db/statements.ts', './sqlite/engine/engine.ts'],
   ['cli/main.ts', '#test/support/fake-upstream.ts'],
   ['cli/keys/create.ts', '../../db/index.ts'],
