@@ -29,7 +29,7 @@ import { notListening } from './serve/not-listening.ts'
 import { startCrew, storePlaces } from './serve/processes.ts'
 import { type ServeLog, startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
-import { startFetch } from './serve/start-fetch.ts'
+import { startRuntime } from './serve/start-runtime.ts'
 import {
   admitHeirs,
   FIRST,
@@ -291,7 +291,7 @@ async function serve(
   const { VERSION } = await import('./version.ts')
   const stopping = turn.stopping ?? listenForSignals()
   // Before any client can connect.
-  await startFetch()
+  await startRuntime()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivateDirectory(dirname(context.adminSocket))
   const adminSocket = demoSocket === null ? context.adminSocket : demoSocket.path

@@ -13,6 +13,9 @@ export const BINARY = `${ROOT}dist/gatewayctl`
 /** What runs on threads of its own; each is found in the binary under its path (`db/sqlite/engine/log-checkpoint.ts`). */
 const THREADS = [`${ROOT}db/sqlite/engine/log-checkpoint-thread.ts`]
 
+/** How many times later than usual code is compiled by the JIT: a short command ends before that would repay itself. */
+const JIT_POLICY = 20
+
 type CompileOptions = {
   readonly entry?: string
   readonly outfile?: string
@@ -38,6 +41,7 @@ export async function compile({ entry, outfile, target, runtime }: CompileOption
       outfile: draft,
       autoloadDotenv: false,
       autoloadBunfig: false,
+      jitPolicy: JIT_POLICY,
       ...(target ? foreignRuntime(target, runtime) : {}),
     },
     bytecode: true,

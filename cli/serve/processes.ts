@@ -64,12 +64,12 @@ function toCommand(args: readonly string[]): string[] {
 
 /** Serves for the process that listens at `unix`, and ends with it. */
 export async function runAsProcess(unix: string): Promise<void> {
-  const [{ runProcess }, { openFront }, { startFetch }] = await Promise.all([
+  const [{ runProcess }, { openFront }, { startRuntime }] = await Promise.all([
     import('#server/process.ts'),
     import('#db/front/front.ts'),
-    import('./start-fetch.ts'),
+    import('./start-runtime.ts'),
   ])
-  await startFetch()
+  await startRuntime()
   // biome-ignore lint/nursery/noProcessExit: connections of clients would keep it alive
   const end = (): never => process.exit()
   await runProcess({ clock: systemClock, open: (told) => openFront(unix, told) }, end)

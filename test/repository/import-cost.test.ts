@@ -80,6 +80,10 @@ test('commands that only read or write the books load nothing of the sign-in', a
   expect(list.filter((source) => /watch-nodes|snapshot\/(?:pulse|figures)/.test(source))).toEqual(
     [],
   )
+  // Three milliseconds.
+  expect(list.filter((source) => readFileSync(source, 'utf8').includes("'node:crypto'"))).toEqual(
+    [],
+  )
   for (const command of [
     '--version',
     'keys --help',
