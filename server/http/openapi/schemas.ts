@@ -133,7 +133,7 @@ function describeRequests({
   annotate(ChatRequest, CHAT_NOTES)
   Object.assign(ChatRequest, {
     description:
-      "OpenAI's whole chat body. Fields that the gateway does not know are passed on to a provider that speaks OpenAI's API; null means absent.",
+      "OpenAI's whole chat body. Fields that the gateway does not know are passed on to a provider that speaks OpenAI's API, but for those that name what is kept there; null means absent.",
     properties: { ...ChatRequest.properties, messages: refTo('Messages'), ...PASSED_ON },
     additionalProperties: true,
   })
@@ -156,14 +156,14 @@ function describeRequests({
   annotate(ResponsesRequest, RESPONSES_NOTES)
   Object.assign(ResponsesRequest, {
     description:
-      "OpenAI's whole body of the Responses API. Other fields are passed on as they are to a model that answers in this API, and translated for others; `previous_response_id`, `conversation`, `background` and `prompt` are refused.",
+      "OpenAI's whole body of the Responses API. Other fields are passed on as they are to a model that answers in this API, and translated for others; `background` and what is kept at a provider are refused.",
     properties: { ...ResponsesRequest.properties, input: ITEMS },
     additionalProperties: true,
   })
   annotate(MessagesRequest, MESSAGES_NOTES)
   Object.assign(MessagesRequest, {
     description:
-      "The whole body of Anthropic's API. What is not listed here is passed on as it came, but for `thread`, `container`, `mcp_servers`, `fallbacks`, files kept at the provider, and what no model has a price for: those are refused.",
+      "The whole body of Anthropic's API. What is not listed here is passed on as it came, but for `thread`, `mcp_servers`, `fallbacks`, what is kept at the provider, and what no model has a price for: those are refused.",
     additionalProperties: true,
   })
   annotate(KeyIssue, ISSUE_NOTES)

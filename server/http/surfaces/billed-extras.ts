@@ -1,6 +1,7 @@
 /**
  * Fields for which a vendor bills more than the model's price: a faster tier, searches, hosted tools, longer caching. What a card
- * can have a price for is collected, and refused where the model's has none (`#domain/extras.ts`); all else is refused here.
+ * can have a price for is collected, and refused where the model's has none (`#domain/extras.ts`); all else is refused here, and
+ * so are the fields that name what is kept in the operator's account.
  */
 
 import type { JsonObject } from '#domain/chat.ts'
@@ -13,6 +14,7 @@ import {
   unpricedExtra,
 } from '#domain/extras.ts'
 import { isObject } from '#domain/json.ts'
+import { namesKept, refuseKeptTool } from './kept-objects.ts'
 import type { Draft } from './read-common.ts'
 
 /** Appends what a field asks for. @throws unsupported_parameter for what no card has a price for */
@@ -25,6 +27,13 @@ const except =
   (what: string, ...free: readonly unknown[]): Finder =>
   (value, param) => {
     if (!free.includes(value)) throw refused(param, what)
+  }
+
+/** Never passed, whatever a card says: `instead` is what the client does without it. */
+const kept =
+  (instead?: string): Finder =>
+  (_, param) => {
+    throw namesKept(param, instead)
   }
 
 /** A factor of the whole price, unless it has one of these values. */
@@ -63,6 +72,7 @@ export const findTool: Finder = (tool, path, into) => {
     noteLongCaching(declared, `${path}.function`, into)
     return
   }
+  refuseKeptTool(tool, path)
   noteTool(into, toHostedTool(tool, path, tool['max_uses']))
   noteLongCaching(tool, path, into)
 }
@@ -138,9 +148,26 @@ const findCacheMark: Finder = (mark, path, into) => {
 }
 
 const OTHER_MODEL = 'another model has another price; name other models in "models"'
-const LATER = 'an answer that comes later is billed and not delivered here'
+const LATER = 'no answer is stored here to be fetched later'
+
+const HISTORY = 'no answer is stored here, so send the whole conversation'
 
 const EXTRAS: ReadonlyMap<string, Finder> = new Map([
+  // OpenAI; OpenAI and Anthropic; Google, beneath OpenAI's words too; Alibaba and proxies.
+  ['previous_response_id', kept(HISTORY)],
+  ['conversation', kept(HISTORY)],
+  [
+    'prompt',
+    (value, path, into) => {
+      if (isObject(value)) kept('send its text')(value, path, into)
+    },
+  ],
+  ['container', kept('leave it out')],
+  ['cached_content', kept()],
+  ['cachedContent', kept()],
+  ['google', fields({ cached_content: kept(), cachedContent: kept() })],
+  ['file_ids', kept()],
+  ['vector_store_ids', kept()],
   // Anthropic and proxies; OpenRouter; Groq; Together.
   ['fallbacks', except(OTHER_MODEL)],
   ['preset', except("it names settings of the operator's account, other models among them")],
@@ -212,7 +239,6 @@ const EXTRAS: ReadonlyMap<string, Finder> = new Map([
   ],
   // Azure: documents that it finds become part of the prompt, which nothing here can bound.
   ['data_sources', except('documents that the vendor adds to the prompt are billed as prompt')],
-  ['container', except("a container for the vendor's tools is billed by the hour")],
   // Not valid together with the bound of the output that is held and sent.
   ['prediction', except('rejected tokens of a prediction are billed beside the answer')],
   [

@@ -332,6 +332,12 @@ describe('refused before the walk', () => {
       'messages[0].content[0].content[0].source.file_id',
     ],
     [
+      "a document in the operator's bucket",
+      block({ type: 'document', source: { type: 'url', url: 's3://bucket/a.pdf' } }),
+      'messages[0].content[0].source.url',
+    ],
+    ['an answer', hello({ previous_response_id: 'resp_1' }), 'previous_response_id'],
+    [
       'an upload',
       block({ type: 'container_upload', file_id: 'f' }),
       'messages[0].content[0].file_id',

@@ -246,6 +246,18 @@ describe('what is refused', () => {
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] },
       'input[0].content[0].file_id',
     ],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
+      'input[0].content[0].file_id',
+    ],
+    [
+      {
+        input: [{ role: 'user', content: [{ type: 'input_file', file_url: 's3://bucket/a.pdf' }] }],
+      },
+      'input[0].content[0].file_url',
+    ],
+    [{ input: [{ id: 'msg_1' }] }, 'input[0]'],
+    [{ input: [{ type: 'image_generation_call', id: 'ig_1' }] }, 'input[0]'],
     [{ input: 7 }, 'input'],
     [{ max_output_tokens: 0 }, 'max_output_tokens'],
   ])('W24: %j names its field and takes nothing', async (more, param) => {

@@ -67,6 +67,12 @@ const PRICED: readonly (readonly [Fields, string])[] = [
   [{ plugins: [{ id: 'web' }] }, 'plugins[0]'],
   [{ data_sources: [{}] }, 'data_sources'],
   [{ container: 'c' }, 'container'],
+  [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+  [{ conversation: 'conv_1' }, 'conversation'],
+  [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+  [{ cached_content: 'cachedContents/1' }, 'cached_content'],
+  [{ file_ids: ['file-1'] }, 'file_ids'],
+  [{ vector_store_ids: ['vs_1'] }, 'vector_store_ids'],
   [{ prediction: { type: 'content', content: 'x' } }, 'prediction'],
   [{ audio: { voice: 'alloy', format: 'wav' } }, 'audio'],
   [{ modalities: ['text', 'audio'] }, 'modalities'],
@@ -260,7 +266,7 @@ describe.each(
 
 test('the page of providers names each', () => {
   const page = readFileSync('docs/providers.md', 'utf8')
-  const [, part = ''] = /## What costs extra\n([\s\S]*?)\n## /.exec(page) ?? []
+  const [, part = ''] = /## What costs extra\n([\s\S]*?)\n## Anthropic/.exec(page) ?? []
   const names = new Set(PRICED.map(([, param]) => /^\w+/.exec(param)?.[0] ?? ''))
   expect([...names].filter((name) => !part.includes(name))).toEqual([])
 })

@@ -24,7 +24,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   invalid_request: 'a field or header is invalid; `param` names it',
   unknown_parameter: 'the body contains an unknown field; `param` names it',
   unsupported_parameter:
-    "the field costs extra at the model's vendor, and the model's card has no price for it, or no provider of the model has a word for it; `param` names it",
+    "the field costs extra at the model's vendor, and the model's card has no price for it, or no provider of the model has a word for it, or it names what is kept in the operator's account at a provider; `param` names it",
   image_streaming_not_supported: 'image output cannot be streamed; omit `stream`',
   unsupported_operation:
     'the model does something else, or no provider of it has an API for the operation; the message names what does',

@@ -10,6 +10,7 @@ import { type Generate, OWN_FIELDS } from '#domain/work.ts'
 import type { JsonBody } from '../../read/body.ts'
 import { readEarlierImage } from '../../read/image-url.ts'
 import { noteExtras, noteLongCaching, setExtras } from '../billed-extras.ts'
+import { namesKept, refuseKeptPart } from '../kept-objects.ts'
 import {
   Attachments,
   checkModels,
@@ -214,7 +215,7 @@ function readMessage(
     )
   }
   if ('cache_control' in message) noteLongCaching(message, `messages[${index}]`, extras)
-  if (role === 'assistant') readEarlier(message, attachments)
+  if (role === 'assistant') readEarlier(message, `messages[${index}]`, attachments)
   if (Array.isArray(content)) {
     readParts(content, index, attachments, extras)
     return
@@ -239,19 +240,24 @@ function readParts(
     if ('cache_control' in part) {
       noteLongCaching(part, `messages[${index}].content[${i}]`, extras)
     }
-    if (part['type'] === 'text') {
-      if (typeof part['text'] !== 'string') {
-        throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')
-      }
-    } else if (part['type'] === 'image_url') {
-      readImage(part['image_url'], `messages[${index}].content[${i}].image_url`, attachments)
-    } else if (typeof part['type'] !== 'string') {
-      throw invalid(`messages[${index}].content[${i}].type`, 'must be a string')
-    } else if (!WORDS.has(part['type'])) {
-      attachments.files++
-      attachments.fileBytes += inlineChars(part)
+    if (part['type'] !== 'text') {
+      readPart(part, `messages[${index}].content[${i}]`, attachments)
+    } else if (typeof part['text'] !== 'string') {
+      throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')
     }
   }
+}
+
+function readPart(part: JsonObject, path: string, attachments: Attachments): void {
+  if (part['type'] === 'image_url') {
+    readImage(part['image_url'], `${path}.image_url`, attachments)
+  } else if (typeof part['type'] !== 'string') {
+    throw invalid(`${path}.type`, 'must be a string')
+  } else if (!WORDS.has(part['type'])) {
+    attachments.files++
+    attachments.fileBytes += inlineChars(part)
+  }
+  refuseKeptPart(part, path)
 }
 
 /** Part types that are text, which is entirely in the body. */
@@ -262,7 +268,7 @@ const WORDS: ReadonlySet<unknown> = new Set([
   'redacted_thinking',
 ])
 
-/** Bytes of base64 in a part; 0 if it only refers to a file. */
+/** Bytes of base64 in a part; 0 if it only has an address. */
 function inlineChars(part: Record<string, unknown>): number {
   const { file, input_audio: sound } = part
   const data = isObject(file) ? file['file_data'] : isObject(sound) ? sound['data'] : undefined
@@ -275,11 +281,14 @@ function readImage(image: unknown, path: string, attachments: Attachments): void
   countImage(image['url'], `${path}.url`, attachments, 'messages')
 }
 
-/** What an earlier answer brought beside its words. Sound is referred to by its id. */
-function readEarlier({ images, audio }: JsonObject, attachments: Attachments): void {
-  if (isObject(audio)) attachments.files++
+/** What an earlier answer brought beside its words. Its sound is at the provider, by its id. */
+function readEarlier({ images, audio }: JsonObject, path: string, attachments: Attachments): void {
+  if (isObject(audio)) throw namesKept(`${path}.audio.id`, 'send its words as "content"')
   if (!Array.isArray(images)) return
-  for (const image of images) countEarlier(image, attachments)
+  for (const [i, image] of images.entries()) {
+    if (isObject(image)) refuseKeptPart(image, `${path}.images[${i}]`)
+    countEarlier(image, attachments)
+  }
 }
 
 /** Images of earlier answers do not count against the limit, because clients send back answers unchanged. */

@@ -4,6 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
 import { isObject } from '#domain/json.ts'
 import { findTool, noteLongCaching } from '../billed-extras.ts'
+import { namesKept, refuseKeptPart } from '../kept-objects.ts'
 import { Attachments, countImage } from '../read-common.ts'
 
 const MAX_BLOCKS = 100_000
@@ -45,19 +46,19 @@ const PLAIN: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_think
 
 function readBlock(block: JsonObject, path: string, found: Found): void {
   noteLongCaching(block, path, found.extras)
-  if (block['file_id'] !== undefined) throw namesFile(`${path}.file_id`)
   const { type, source, content, tool } = block
   // Tools may be declared within the conversation too.
   if (isObject(tool) && isObject(tool['definition'])) {
     findTool(tool['definition'], `${path}.tool.definition`, found.extras)
   }
   if (isObject(source)) readSource(type, source, `${path}.source`, found)
+  refuseKeptPart(block, path)
   if (Array.isArray(content)) readContent(content, `${path}.content`, found)
 }
 
 function readSource(blockType: unknown, source: JsonObject, path: string, found: Found): void {
   const { type, data, url, media_type: media, content } = source
-  if (type === 'file' || source['file_id'] !== undefined) throw namesFile(`${path}.file_id`)
+  if (type === 'file') throw namesKept(`${path}.file_id`)
   if (blockType === 'image') {
     if (type === 'url' && typeof url === 'string') {
       countImage(url, `${path}.url`, found.attachments, 'messages')
@@ -70,13 +71,6 @@ function readSource(blockType: unknown, source: JsonObject, path: string, found:
   }
   if (Array.isArray(content)) readContent(content, `${path}.content`, found)
 }
-
-const namesFile = (param: string): GatewayError =>
-  new GatewayError(
-    'unsupported_parameter',
-    `${param}: a file kept at the provider belongs to the operator's account there; send its content`,
-    { param },
-  )
 
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 

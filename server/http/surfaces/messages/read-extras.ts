@@ -1,4 +1,4 @@
-/** What a Messages request asks for beside the usual prices; and the refusal of what names objects of the operator's account. */
+/** What a Messages request asks for beside the usual prices; and the refusal of threads and of servers to call. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
@@ -7,12 +7,7 @@ import { isClientRun, noteExtras, noteLongCaching } from '../billed-extras.ts'
 /** Of all but the blocks. @throws invalid_request for a thread, unsupported_parameter */
 export function readExtras(fields: JsonObject, into: Extra[]): void {
   if (isSet(fields['thread'])) throw noThreads()
-  if (isSet(fields['container'])) {
-    throw unsupported('container', "it belongs to the operator's account with the provider")
-  }
-  if (isSet(fields['mcp_servers'])) {
-    throw unsupported('mcp_servers', 'the provider would call servers in the name of its operator')
-  }
+  if (isSet(fields['mcp_servers'])) throw noServers()
   const { tools } = fields
   const declared: readonly unknown[] = Array.isArray(tools) ? tools : []
   for (const [i, tool] of declared.entries()) {
@@ -30,8 +25,12 @@ function isClients(tool: unknown): tool is JsonObject {
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined
 
-const unsupported = (param: string, why: string): GatewayError =>
-  new GatewayError('unsupported_parameter', `${param}: ${why}; leave it out`, { param })
+const noServers = (): GatewayError =>
+  new GatewayError(
+    'unsupported_parameter',
+    'mcp_servers: the provider would call servers in the name of its operator; leave it out',
+    { param: 'mcp_servers' },
+  )
 
 /** In the provider's own words: its SDK then sends the whole history. */
 const noThreads = (): GatewayError =>

@@ -2,6 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { isObject } from '#domain/json.ts'
+import { refuseKeptPart } from '../kept-objects.ts'
 import { type Attachments, countImage } from '../read-common.ts'
 
 const MAX_ITEMS = 10_000
@@ -15,12 +16,18 @@ export function readInput(input: unknown, attachments: Attachments): ReadonlySet
   for (const [index, item] of input.entries()) {
     const path = `input[${index}]`
     if (!isObject(item)) throw invalid(path, 'must be an object')
-    if (item['type'] === 'item_reference') {
+    if (isReference(item)) {
       if (!isReasoning(item)) throw unresolved(path)
       cut.add(index)
     } else readItem(item, path, attachments)
   }
   return cut
+}
+
+/** An item that is there by its id alone. OpenAI takes one without a type for a reference, and a drawing without its data. */
+function isReference({ type, role, result }: JsonObject): boolean {
+  if (type === 'image_generation_call') return typeof result !== 'string'
+  return type === 'item_reference' || ((type ?? null) === null && role === undefined)
 }
 
 /** The Vercel AI SDK refers to reasoning so, unless it is told not to; the answer is right without it. */
@@ -46,11 +53,14 @@ function readItem(item: JsonObject, path: string, attachments: Attachments): voi
 }
 
 function readPart(part: JsonObject, path: string, attachments: Attachments): void {
-  const { type, image_url: url, file_id: id } = part
-  if (id !== null && id !== undefined) throw stored(`${path}.file_id`)
-  if (type === 'input_image' || type === 'computer_screenshot') {
-    if (typeof url !== 'string') throw invalid(`${path}.image_url`, 'must be a string')
+  const { type, image_url: url } = part
+  const isImage = type === 'input_image' || type === 'computer_screenshot'
+  if (isImage && typeof url === 'string') {
     countImage(url, `${path}.image_url`, attachments, 'input')
+  }
+  refuseKeptPart(part, path)
+  if (isImage) {
+    if (typeof url !== 'string') throw invalid(`${path}.image_url`, 'must be a string')
   } else if (typeof type === 'string' && type.startsWith('input_') && type !== 'input_text') {
     attachments.files++
     attachments.fileBytes += inlineChars(part)
@@ -62,14 +72,6 @@ function inlineChars({ file_data: file, file_url: address, input_audio: sound }:
   const data = isObject(sound) ? sound['data'] : file
   return typeof data === 'string' && !address ? data.length : 0
 }
-
-/** It would name an object of the operator's account, which serves many keys. */
-const stored = (param: string): GatewayError =>
-  new GatewayError(
-    'unsupported_parameter',
-    `${param}: files of the provider's account cannot be used here; send the data itself`,
-    { param },
-  )
 
 const invalid = (param: string, problem: string): GatewayError =>
   new GatewayError('invalid_request', `${param} ${problem}`, { param })

@@ -1,7 +1,6 @@
 /** Reads a Responses request: what money and limits need of it. All else is the provider's to judge, and passes as it came. */
 import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
-import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
@@ -37,12 +36,6 @@ export const responsesForm = z.object({
   safety_identifier: userField,
 })
 
-/**
- * What only a provider could resolve that stores answers, and none does here: what is stored in the operator's account, any
- * key of the gateway could read.
- */
-const STORED = ['previous_response_id', 'conversation', 'prompt'] as const
-
 /** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images */
 export function readResponsesRequest(body: JsonBody, headers: Headers, seals: Seals): Generate {
   const { fields, exact, size } = body
@@ -52,7 +45,6 @@ export function readResponsesRequest(body: JsonBody, headers: Headers, seals: Se
   const read = parsed.data
   checkModels(read)
   const endUser = readEndUser(read)
-  rejectStored(fields)
   const { tools: _tools, ...others } = fields
   const extras: Extra[] = []
   noteExtras(others, extras)
@@ -96,17 +88,6 @@ export function readResponsesRequest(body: JsonBody, headers: Headers, seals: Se
 const TRUNCATION = {
   param: 'truncation',
   why: 'others refuse a prompt that is too long rather than cut it',
-}
-
-function rejectStored(fields: JsonObject): void {
-  const named = STORED.find((field) => fields[field] !== null && fields[field] !== undefined)
-  const param = named ?? (fields['background'] === true ? 'background' : undefined)
-  if (param === undefined) return
-  throw new GatewayError(
-    'unsupported_parameter',
-    `${param}: no answer is stored here; send the whole input with each request`,
-    { param },
-  )
 }
 
 type Cut = Pick<ReadonlySet<number>, 'has' | 'size'>

@@ -33,6 +33,16 @@ const refusal = (more: JsonObject): readonly [string, string | undefined] => {
   return ['ok', undefined]
 }
 
+const refused = (read: () => unknown): GatewayError => {
+  try {
+    read()
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown
+    throw thrown
+  }
+  throw new Error('it was read')
+}
+
 test('the smallest valid request', () => {
   expect(ask()).toEqual({
     kind: 'generate',
@@ -169,7 +179,6 @@ describe('a field that the vendor bills beside the price on the card', () => {
     ]),
     [tool({ google_search: {} }), 'tools[1]'],
     [{ data_sources: [{ type: 'azure_search' }] }, 'data_sources'],
-    [{ container: { id: 'c' } }, 'container'],
     [{ prediction: { type: 'content', content: 'x' } }, 'prediction'],
     [{ image_config: { font_inputs: [{}] } }, 'image_config.font_inputs'],
     [{ extra_body: { plugins: [{ id: 'web' }] } }, 'extra_body.plugins[0]'],
@@ -224,7 +233,6 @@ test('the fields that determine the hold', () => {
 
 test.each([
   ['an address', { type: 'file', file: { file_data: 'https://example.org/a.pdf' } }, true, 0],
-  ['an id', { type: 'file', file: { file_id: 'file-1' } }, true, 0],
   ['a film', { type: 'video_url', video_url: { url: 'https://example.org/a.mp4' } }, true, 0],
   ['a file', { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA' } }, true, 32],
   ['a sound', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, true, 4],
@@ -234,11 +242,75 @@ test.each([
   expect([request.isUnbounded, request.fileBytes ?? 0]).toEqual([isUnbounded, fileBytes])
 })
 
-test('the sound of an earlier answer, which only its id names, is as long as it likes', () => {
-  const answer = (more: object) =>
-    ask({ messages: [{ role: 'assistant', content: null, ...more }] }).isUnbounded
-  expect(answer({ audio: { id: 'audio_1' } })).toBe(true)
-  expect(answer({ audio: null })).toBeUndefined()
+describe('what names an object of the operator at a provider', () => {
+  const part = (sent: JsonObject, role = 'user') =>
+    says([{ type: 'text', text: 'see' }, sent], role)
+  const answer = (more: object) => ({ messages: [{ role: 'assistant', content: null, ...more }] })
+  const hosted = (more: object) => ({ tools: [{ type: 'file_search', ...more }] })
+  const at = 'messages[0].content[1]'
+  test.each<[JsonObject, string]>([
+    [part({ type: 'file', file: { file_id: 'file-1' } }), `${at}.file.file_id`],
+    [part({ type: 'file', file: { file_id: 'file-1' } }, 'system'), `${at}.file.file_id`],
+    [part({ type: 'file', file: { file_id: 'file-1' } }, 'tool'), `${at}.file.file_id`],
+    [part({ type: 'file', file_id: 'file-1' }), `${at}.file_id`],
+    [part({ type: 'image_file', image_file: { file_id: 'file-1' } }), `${at}.image_file.file_id`],
+    [part({ type: 'file', file: { file_data: 'gs://bucket/a.pdf' } }), `${at}.file.file_data`],
+    [part({ type: 'video_url', video_url: { url: 'ms://file-1' } }), `${at}.video_url.url`],
+    [part({ type: 'video_url', video_url: { url: 'file:///films/a.mp4' } }), `${at}.video_url.url`],
+    [part({ type: 'document_url', document_url: 's3://bucket/a.pdf' }), `${at}.document_url`],
+    ...['', 'x@', '.', ':443'].map((more): [JsonObject, string] => {
+      const host = 'generativelanguage.googleapis.com'
+      const [before, after] = more === 'x@' ? [more, ''] : ['', more]
+      const url = `https://${before}${host}${after}/v1beta/files/abc`
+      return [part({ type: 'image_url', image_url: { url } }), `${at}.image_url.url`]
+    }),
+    [answer({ audio: { id: 'audio_1' } }), 'messages[0].audio.id'],
+    [
+      answer({
+        images: [
+          {
+            type: 'image_url',
+            image_url: { url: 'https://generativelanguage.googleapis.com/v1beta/files/abc' },
+          },
+        ],
+      }),
+      'messages[0].images[0].image_url.url',
+    ],
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [{ conversation: { id: 'conv_1' } }, 'conversation'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+    [{ container: { id: 'c' } }, 'container'],
+    [{ cached_content: 'cachedContents/1' }, 'cached_content'],
+    [
+      { extra_body: { google: { cached_content: 'cachedContents/1' } } },
+      'extra_body.google.cached_content',
+    ],
+    [{ vector_store_ids: ['vs_1'] }, 'vector_store_ids'],
+    [{ file_ids: ['file-1'] }, 'file_ids'],
+    [hosted({ vector_store_ids: ['vs_1'] }), 'tools[0].vector_store_ids'],
+    [hosted({ retrieval: { knowledge_id: '1' } }), 'tools[0].retrieval.knowledge_id'],
+    [hosted({ container: 'cntr_1' }), 'tools[0].container'],
+    [hosted({ container: { file_ids: ['file-1'] } }), 'tools[0].container.file_ids'],
+  ])('%j is refused, whatever has a price', (more, param) => {
+    const thrown = refused(() => ask(more))
+    expect([thrown.code, thrown.details.param]).toEqual(['unsupported_parameter', param])
+    expect(thrown.message).toContain("belongs to the operator's account there; ")
+  })
+
+  test.each<JsonObject>([
+    part({ type: 'file', file: { file_id: null, file_data: 'data:application/pdf;base64,AAAA' } }),
+    part({ type: 'file', file: { file_data: 'JVBERi0=' } }),
+    part({ type: 'video_url', video_url: { url: 'http://127.0.0.1/a.mp4' } }),
+    part({
+      type: 'image_url',
+      image_url: { url: 'https://example.org/generativelanguage.googleapis.com' },
+    }),
+    answer({ audio: null }),
+    { prompt: 'a text', cached_content: null },
+    { tools: [{ type: 'function', function: { name: 'f', parameters: { file_id: {} } } }] },
+  ])('%j is not', (more) => {
+    expect(refusal(more)).toEqual(['ok', undefined])
+  })
 })
 
 test('image_config is read into the image options', () => {
