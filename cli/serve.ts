@@ -20,7 +20,6 @@ import {
   usageError,
   withExitCode,
 } from './exit.ts'
-import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { DamageError, toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
@@ -41,7 +40,12 @@ import {
   tellOfTurn,
 } from './serve/turns.ts'
 import { readBrandSettings } from './settings/brand-settings.ts'
-import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
+import {
+  readServeSettings,
+  readWait,
+  type ServeFlags,
+  type ServeSettings,
+} from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
 import { readMasterKey } from './settings/master-key.ts'
 import { ownDirectoryOf } from './settings/shared-store.ts'
@@ -141,8 +145,8 @@ async function run(context: Context, flags: Flags): Promise<void> {
   const brand = await readBrandSettings(context)
   const delivery = readDeliverySettings(context)
   const telemetry = readTelemetrySettings(context, flags)
-  const drainMs = readDuration('--drain', flags.drain)
-  const unreadyMs = readDuration('--unready', flags.unready)
+  const drainMs = readWait({ name: '--drain', text: flags.drain })
+  const unreadyMs = readWait({ name: '--unready', text: flags.unready })
   const isPretty = readLogFormat(context, flags)
   warnOfClearText(context, settings)
   warnOfClearSignIn(context, signin)

@@ -5,6 +5,8 @@ import {
   dayStart,
   type Instant,
   instant,
+  isOfCalendar,
+  later,
   monthStart,
   readInstant,
   renderInstant,
@@ -70,9 +72,8 @@ export function readDuration(flag: string, text: string, word: string | null = n
 
 /** A past time: RFC 3339, a date, `today`, `yesterday`, `month`, or how long ago. Answers RFC 3339. */
 export function readSince(flag: string, text: string, now: Instant): string {
-  const named = namedTime(text, now) ?? readTime(text)
-  if (named !== undefined) return renderInstant(named)
-  if (/^\d+[smhd]$/.test(text)) return renderInstant(instant(now - readDuration(flag, text)))
+  const stated = namedTime(text, now) ?? readTime(text) ?? readDistance(flag, text, now, -1)
+  if (stated !== undefined) return renderInstant(stated)
   throw usageError(
     `${flag} must be a time such as 2026-12-01 or 2026-12-01T00:00:00Z, today, month, or how long ago such as 7d (got "${text}")`,
   )
@@ -98,11 +99,15 @@ export function readStart(flag: string, text: string, now: Instant): string {
 }
 
 function readAhead(flag: string, text: string, now: Instant): string | undefined {
-  const stated = readTime(text)
-  if (stated !== undefined) return renderInstant(stated)
-  return /^\d+[smhd]$/.test(text)
-    ? renderInstant(instant(now + readDuration(flag, text)))
-    : undefined
+  const stated = readTime(text) ?? readDistance(flag, text, now, 1)
+  return stated === undefined ? undefined : renderInstant(stated)
+}
+
+/** How long before or after `now`; undefined for no duration, and for one that leads to no time that can be written. */
+function readDistance(flag: string, text: string, now: Instant, sign: 1 | -1): Instant | undefined {
+  if (!/^\d+[smhd]$/.test(text)) return undefined
+  const at = later(now, sign * readDuration(flag, text))
+  return isOfCalendar(at) ? at : undefined
 }
 
 /** A date means its first instant, UTC. */

@@ -98,8 +98,8 @@ function readTimeout({ name, text }: FoundSetting): number {
   throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
 }
 
-/** `0s` is not to wait. */
-function readWait({ name, text }: FoundSetting): number {
+/** `0s` is not to wait. A timer of more than 24 days would end at once. */
+export function readWait({ name, text }: FoundSetting): number {
   const ms = readDuration(name, text)
   if (ms <= DAY_MS) return ms
   throw usageError(`${name} must be at most 24h, and 0s is not to wait (got "${text}")`)

@@ -88,6 +88,12 @@ export function nextMonthStart(day: Day): Day {
   return (Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / DAY_MS) as Day
 }
 
+const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00Z')
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Whether it can be written: RFC 3339 has years of four digits. */
+export const isOfCalendar = (at: Instant): boolean => at >= FIRST_INSTANT && at <= LAST_INSTANT
+
 /** The last rendered second is cached, because the log has many lines per second. */
 let second = Number.NaN
 let secondText = ''

@@ -76,6 +76,15 @@ describe('durations and times', () => {
     ['2026-12-01', '2026-12-01T00:00:00Z'],
   ])('until %s is %s', (text, time) => expect(readUntil('--expires', text, now)).toBe(time))
 
+  test.each(['9999999d', '99999999d', '999999999d', '99999999999d'])(
+    '%s leads out of the calendar, and is refused',
+    (text) => {
+      for (const read of [readSince, readUntil, readStart]) {
+        expect(() => read('--flag', text, now)).toThrow('--flag must be a')
+      }
+    },
+  )
+
   test('a start is a time or how long from now, and never "never"', () => {
     expect(readStart('--from', '30d', now)).toBe('2026-09-22T15:30:00Z')
     expect(readStart('--from', '2026-12-01T00:00Z', now)).toBe('2026-12-01T00:00:00Z')

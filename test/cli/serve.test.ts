@@ -365,6 +365,10 @@ test('with --log json standard error is JSON too: warnings, failures, a drain, t
   expect(linesOf(unread.err)).toMatchObject([
     { level: 'error', code: 'usage', exit_code: 2, stack: expect.stringContaining('CommandError') },
   ])
+  // A timer of so many days would cut every running answer at once.
+  for (const flag of ['--drain', '--unready']) {
+    expect(cli.run(['serve', flag, '25d']).err).toContain(`${flag} must be at most 24h`)
+  }
   const answer = await ask(url, key, { model: 'demo/lorem', stream: true, user: 'rate-40' })
   process.kill('SIGTERM')
   await expect.poll(said).toContain('stopping')
