@@ -74,6 +74,8 @@ const ask = async (form) => {
       body: new URLSearchParams(new FormData(form)),
       headers: { Accept: 'text/event-stream' },
     })
+    // The session has ended, as above.
+    if (answer.status === 204) return location.reload()
     if (!answer.headers.get('content-type').startsWith('text/plain')) {
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
       place.textContent = page.querySelector('main .problem, main .note')?.textContent ?? ''
@@ -90,6 +92,8 @@ const ask = async (form) => {
     place.textContent += String(thrown)
   }
   button.disabled = false
+  // It lost the focus when it was disabled.
+  if (document.activeElement === document.body) button.focus()
 }
 
 document.addEventListener('click', ({ target }) => {
@@ -107,7 +111,19 @@ document.addEventListener('change', ({ target }) => {
     target.form.requestSubmit()
 })
 document.addEventListener('focusout', () => setTimeout(drawRequests))
-document.addEventListener('htmx:afterSettle', live)
+document.addEventListener('htmx:afterSettle', ({ detail }) => {
+  live()
+  // What had the focus is gone with the page before: who reads by ear, or goes by keyboard, is at the new one.
+  if (detail.boosted && document.activeElement === document.body) {
+    document.getElementById('main')?.focus({ preventScroll: true })
+  }
+})
+// The gateway was not reached: the browser says so, as it does without scripts.
+document.addEventListener('htmx:sendError', ({ detail: { boosted, pathInfo, requestConfig } }) => {
+  if (!boosted) return
+  if (requestConfig.verb === 'get') location.assign(pathInfo.finalRequestPath)
+  else location.reload()
+})
 document.documentElement.classList.add('scripted')
 if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', live)
 else live()

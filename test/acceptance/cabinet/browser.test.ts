@@ -224,6 +224,43 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
+  test.runIf(FULL)('what is changed in place has the focus, and keeps it', async () => {
+    const { page } = await open()
+    const focus = () =>
+      page.evaluate<string>('document.activeElement.id || document.activeElement.tagName')
+    await goTo(page, '/keys')
+    await page.focus('nav a[href="/cabinet/models"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/models')
+    await expect.poll(focus, { timeout: MAX_MS }).toBe('main')
+    await page.click('a[href="/cabinet/models/demo/echo"]')
+    await page.waitForURL('**/demo/echo')
+    await page.fill('#prompt', 'one')
+    await page.focus('form[data-stream] button')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#answer:has-text("₽")')
+    await expect.poll(focus, { timeout: MAX_MS }).toBe('BUTTON')
+  })
+
+  test.runIf(FULL)('who was signed out meanwhile, and asks a model, signs in again', async () => {
+    const { page, complaints } = await open()
+    await goTo(page, '/models/demo/echo')
+    await page.fill('#prompt', 'one')
+    await setup.appliance.verb('users.sessions.revoke', { person: `p${people}@example.org` })
+    await page.click('form[data-stream] button')
+    await page.waitForSelector('input[name=email]')
+    expect(complaints).toEqual([])
+  })
+
+  test.runIf(FULL)('a link that the script cannot follow is followed without it', async () => {
+    const { page } = await open()
+    await goTo(page, '/keys')
+    await page.route('**/cabinet/models', (route) => route.abort(), { times: 1 })
+    await page.click('nav a[href="/cabinet/models"]')
+    await page.waitForURL('**/models')
+    expect(await page.textContent('h1')).toBe(WORDS.en.screens.models)
+  })
+
   test.runIf(FULL)(
     'a list that looked on by itself, and found nothing, shows the request that comes',
     async () => {
