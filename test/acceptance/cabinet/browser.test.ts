@@ -261,6 +261,22 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.textContent('h1')).toBe(WORDS.en.screens.models)
   })
 
+  test.runIf(FULL).each(['en-GB', 'ru-RU'] as const)(
+    'no word of the navigation is cut where a page is 320 pixels wide: %s',
+    async (locale) => {
+      const { page } = await open({ ...PLAIN, locale, width: 320 })
+      await goTo(page, '')
+      const lines = await page.evaluate<number[]>(
+        `[...document.querySelectorAll('nav a')].map((link) => {
+          const text = document.createRange()
+          text.selectNodeContents(link)
+          return text.getClientRects().length
+        })`,
+      )
+      expect(lines).toEqual(lines.map(() => 1))
+    },
+  )
+
   test.runIf(FULL)(
     'a list that looked on by itself, and found nothing, shows the request that comes',
     async () => {

@@ -3,7 +3,7 @@ import { FULL } from '#test/support/tier.ts'
 
 export interface Look {
   readonly locale: 'en-GB' | 'ru-RU'
-  readonly width: 390 | 1280
+  readonly width: 320 | 390 | 1280
   readonly colorScheme: 'light' | 'dark'
   readonly javaScriptEnabled: boolean
 }
