@@ -82,6 +82,8 @@ export function openKeeper({
         if (method === HEARD) return null
         if (method === LEAVE) {
           isMoving = true
+          // Who has left asks here too: it is not to be told that it is unknown while others are still leaving.
+          listener.stop()
           return null
         }
         const port = lent?.methods.get(method)

@@ -30,8 +30,6 @@ export interface LeaseEnd extends Pick<LinkEnd, 'answer' | 'learn'> {
 
 /** How long the keeper that listens may take to open the store. */
 const OPEN_MS = 10_000
-/** How long one of two keepers is waited for before the other is tried. */
-const TRY_MS = 2_000
 /** How long a process looks for its next keeper: one that hangs is ended after 20 s, and the one before opens the store again. */
 const LOOK_MS = 30_000
 const RETRY_MS = 20
@@ -43,6 +41,7 @@ export class Lease {
   private owner: Owner | null = null
   /** What waits for the next keeper; null while there is one. */
   private waiting: ((link: Link) => void)[] | null = null
+  private moved: Promise<void> = Promise.resolve()
 
   constructor(unix: string, end: LeaseEnd) {
     this.unix = unix
@@ -50,7 +49,13 @@ export class Lease {
   }
 
   async open(): Promise<Opened> {
-    const { link, opened } = await this.join(this.unix)
+    const link = this.toLink()
+    const joining = this.join(link, this.unix)
+    if (!(await within(joining, OPEN_MS))) {
+      link.close()
+      throw new Error('the keeper has not opened the store')
+    }
+    const opened = await joining
     if (opened === null) throw new Error('the keeper refused')
     this.link = link
     this.owner = opened.owner
@@ -72,13 +77,20 @@ export class Lease {
   }
 
   /**
-   * Leaves for the keeper at `unix`. Calls from now on wait for it; those before have their answers first, so that no outcome is
-   * unknown. Where that keeper never serves, the one before may again.
+   * Leaves for the keeper at `unix`, once it is where it was sent before. Calls from now on wait for it; those before have their
+   * answers first, so that no outcome is unknown. Where that keeper never serves, the one before may again.
    */
-  async move(unix: string): Promise<void> {
+  move(unix: string): Promise<void> {
+    const leave = (): Promise<void> => this.leaveFor(unix)
+    this.moved = this.waiting === null ? leave() : this.moved.then(leave)
+    return this.moved
+  }
+
+  private async leaveFor(unix: string): Promise<void> {
     const before = this.link
-    if (this.waiting !== null || before === null) return
-    this.waiting = []
+    if (before === null) return
+    const waiting: ((link: Link) => void)[] = []
+    this.waiting = waiting
     await before.quiet()
     try {
       // With its answer, all that was told before has arrived.
@@ -88,12 +100,12 @@ export class Lease {
     }
     this.link = null
     before.close()
-    const link = await this.find([unix, this.unix])
-    if (link === null) return this.end.lost()
-    this.link = link
-    const waiting = this.waiting
+    const found = await this.find([unix, this.unix])
+    if (found === null) return this.end.lost()
+    this.link = found.link
+    this.unix = found.unix
     this.waiting = null
-    for (const send of waiting) send(link)
+    for (const send of waiting) send(found.link)
   }
 
   /** Resolves once every call has its answer, or never will, and what was told has arrived. */
@@ -106,27 +118,37 @@ export class Lease {
     this.link?.close()
   }
 
-  /** Whichever of both keepers lets it in; null where none does. */
-  private async find(places: readonly string[]): Promise<Link | null> {
-    const startedMs = performance.now()
-    for (let tries = 0; performance.now() - startedMs < LOOK_MS; tries++) {
-      const unix = places[tries % places.length] as string
-      try {
-        const { link, opened } = await this.join(unix)
-        if (opened === null) return null
-        this.unix = unix
-        return link
-      } catch {
-        await Bun.sleep(RETRY_MS)
+  /**
+   * Whichever of both keepers lets it in; null where one knows nothing of this process, or none serves. It waits at both at once: who
+   * takes back what it has asked, to ask elsewhere, may have been let in already.
+   */
+  private async find(places: readonly string[]): Promise<Found | null> {
+    const { promise, resolve } = Promise.withResolvers<Found | null>()
+    const waiting = new Set<Link>()
+    let isOver = false
+    const ask = async (unix: string): Promise<void> => {
+      while (!isOver) {
+        const link = this.toLink()
+        waiting.add(link)
+        try {
+          const opened = await this.join(link, unix)
+          return resolve(opened && { link, unix })
+        } catch {
+          link.close()
+          waiting.delete(link)
+          await Bun.sleep(RETRY_MS)
+        }
       }
     }
-    return null
+    for (const unix of places) void ask(unix)
+    if (!(await within(promise, LOOK_MS))) resolve(null)
+    isOver = true
+    const found = await promise
+    for (const link of waiting) if (link !== found?.link) link.close()
+    return found
   }
 
-  /** Null where the keeper knows nothing of this process. @throws where there is none, or where it does not open in time */
-  private async join(
-    unix: string,
-  ): Promise<{ readonly link: Link; readonly opened: Opened | null }> {
+  private toLink(): Link {
     const link: Link = new Link({
       answer: this.end.answer,
       learn: (news) => this.end.learn?.(news),
@@ -134,12 +156,18 @@ export class Lease {
         if (link === this.link) this.end.lost()
       },
     })
-    await Bun.connect({ unix, socket: linkSocket(link) })
-    const joining = link.call(JOIN, [this.owner, this.end.pid]) as Promise<Opened | null>
-    if (await within(joining, this.owner === null ? OPEN_MS : TRY_MS))
-      return { link, opened: await joining }
-    joining.catch(() => {})
-    link.close()
-    throw new Error('the keeper has not opened the store')
+    return link
   }
+
+  /** Null where the keeper knows nothing of this process. @throws where there is none */
+  private async join(link: Link, unix: string): Promise<Opened | null> {
+    await Bun.connect({ unix, socket: linkSocket(link) })
+    return (await link.call(JOIN, [this.owner, this.end.pid])) as Opened | null
+  }
+}
+
+/** A keeper that has let this process in. */
+interface Found {
+  readonly link: Link
+  readonly unix: string
 }

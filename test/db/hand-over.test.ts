@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openFront } from '#db/front/front.ts'
-import { openKeeper } from '#db/front/keeper.ts'
+import { type Keeper, openKeeper } from '#db/front/keeper.ts'
+import type { Link } from '#db/front/link.ts'
 import { openStore } from '#db/index.ts'
 import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { schemaVersion } from '#db/sqlite/engine/schema-version.ts'
@@ -163,36 +164,49 @@ test('what nobody brings is void, and what has ended in other hands stays ended'
   expect(await again.audit()).toMatchObject({ openHolds: 0, findings: [], entries: 2 })
 })
 
-test('a process that leaves one keeper for the next has every call answered once', async () => {
+/** Two keepers, and a process at the first of them. */
+async function openPair() {
   const [dataDir, clock] = [tempDirectory(), handClock('2026-08-22T12:00:00Z')]
   const first = await furnished(dataDir, clock)
   const places = [`${dataDir}/one`, `${dataDir}/two`] as const
-  const left: boolean[] = []
-  const keep = (unix: string) =>
-    openKeeper({
+  /** What the keepers have seen, in order. */
+  const seen: string[] = []
+  const keep = (nth: 0 | 1, joined: (link: Link) => void = () => {}): Keeper => {
+    const note = (what: string): void => void seen.push(`${what} ${nth}`)
+    const keeper = openKeeper({
       clock,
-      unix,
-      joined: () => () => undefined,
-      left: (_, isMoving) => void left.push(isMoving),
+      unix: places[nth],
+      joined(link) {
+        note('joins')
+        joined(link)
+        return () => undefined
+      },
+      left: (_, isMoving) => note(isMoving ? 'leaves' : 'is lost to'),
+      gone: () => note('takes back what it asked of'),
     })
-  const [one, two] = [keep(places[0]), keep(places[1])]
-  onTestFinished(() => two.close())
+    onTestFinished(() => keeper.close())
+    return keeper
+  }
+  const one = keep(0)
   one.lend(first)
-  let hasLost = false
-  const { store, link } = await openFront(places[0], {
-    answer: () => undefined,
-    lost: () => {
-      hasLost = true
-    },
+  one.welcome([])
+  const front = await openFront(places[0], {
+    answer: (_method, [unix]) => void front.link.move(unix as string),
+    lost: () => void seen.push('is lost'),
   })
+  return { dataDir, clock, first, places, keep, one, ...front, seen }
+}
+
+test('a process that leaves one keeper for the next has every call answered once', async () => {
+  const { dataDir, clock, first, places, keep, one, store, link, seen } = await openPair()
+  const two = keep(1)
   const { owner } = store
   const current = { catalogue: first.catalogue.current().version }
   const early = Array.from({ length: 3 }, () => admit(store, clock, owner, current))
   const moving = link.move(places[1])
   const late = Array.from({ length: 2 }, () => admit(store, clock, owner, current))
   const claims = await Promise.all(early)
-  await until(() => left.length === 1)
-  expect(left).toEqual([true])
+  await until(() => seen.includes('leaves 0'))
   one.close()
   const held = await handOver(first)
   expect(held).toHaveLength(3)
@@ -202,8 +216,46 @@ test('a process that leaves one keeper for the next has every call answered once
   await moving
   claims.push(...(await Promise.all(late)))
   for (const claim of claims) expect(await settle(store, claim, clock.now())).toBe(true)
-  expect(hasLost).toBe(false)
+  expect(seen).toEqual(['joins 0', 'leaves 0', 'joins 1'])
   expect(await second.audit()).toMatchObject({ openHolds: 0, findings: [] })
+})
+
+test('who has left waits for those that are slow to, and at both keepers until one serves', async () => {
+  const { first, places, keep, one, store, link, seen } = await openPair()
+  const slow = await openFront(places[0], { answer: () => undefined, lost: () => {} })
+  keep(1)
+  const moving = link.move(places[1])
+  await until(() => seen.includes('leaves 0'))
+  // It goes on asking meanwhile, and so does the other.
+  for (let n = 0; n < 10; n++) {
+    await slow.store.accounts.find('acct_none' as never)
+    await Bun.sleep(5)
+  }
+  one.close()
+  // The next one hangs: the one before keeps the store again.
+  const again = keep(0)
+  again.lend(first)
+  again.welcome([store.owner])
+  await moving
+  await until(() => seen.length > 5)
+  expect(seen.slice(2)).toEqual([
+    'leaves 0',
+    'is lost to 0',
+    'joins 0',
+    'takes back what it asked of 1',
+  ])
+})
+
+test('who is sent on in the moment in which it is let in goes on', async () => {
+  const { first, places, keep, one, store, link, seen } = await openPair()
+  const two = keep(1, (joined) => joined.tell('move', [places[0]]))
+  void link.move(places[1])
+  await until(() => seen.includes('leaves 0'))
+  one.close()
+  two.lend(first)
+  two.welcome([store.owner])
+  await until(() => seen.includes('leaves 1'))
+  expect(seen).toEqual(['joins 0', 'leaves 0', 'joins 1', 'leaves 1'])
 })
 
 test('an upgrade is tried with a copy, which leaves nothing behind and the database as it is', async () => {
