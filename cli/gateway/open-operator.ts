@@ -19,7 +19,7 @@ export interface OpenOptions {
   readonly create: boolean
   /** Whether a database with an older schema is upgraded, after which older binaries cannot open it; otherwise it is refused. */
   readonly upgrade: boolean
-  /** Whether credentials will be stored or read. */
+  /** Whether secrets may be stored or read: then the master key is read, if it is there. */
   readonly withMasterKey: boolean
   /** Whether every charge is synced to disk; by default a power cut may lose those of the last 20 ms. */
   readonly syncCharges?: boolean
@@ -48,7 +48,7 @@ async function openShared(
     import('#db/vault.ts'),
   ])
   const masterKey = withMasterKey ? readMasterKey(context, { create: false }) : null
-  if (withMasterKey && masterKey === null) throw noMasterKey()
+  if (serves && masterKey === null) throw noMasterKey()
   const unlock = serves ? await lockOwn(context) : () => {}
   try {
     const store = await openPostgres({

@@ -234,7 +234,7 @@ export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
   })
 }
 
-/** The verbs that use credentials; only they read the master key. */
+/** The verbs that use credentials, or seal a mail; only they read the master key. */
 const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'apply',
   'init',
@@ -244,6 +244,7 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'providers.test',
   'thresholds.set',
   'notices.set',
+  'accounts.members.add',
   'clients.rotate-signing-key',
   'identities.add',
   'identities.edit',

@@ -135,7 +135,7 @@ export const addMember = mutation(
     const before = await memberships.put(membership, known === undefined ? person : null, added)
     const mail =
       person.lastSignInAt === null
-        ? toMail(deps, {
+        ? await toMail(deps, {
             account,
             cabinet,
             email,
@@ -195,7 +195,7 @@ export const inviteMember = mutation(
       sentAt: at,
       expiresAt: later(at, INVITATION_MS),
     }
-    const mail = toMail(deps, {
+    const mail = await toMail(deps, {
       account,
       cabinet,
       email,
@@ -344,8 +344,8 @@ function requireSignup({ actor, live }: OperatorDeps, email: string): void {
 const cabinetUrlOf = async ({ live, statedCabinetUrl }: OperatorDeps): Promise<string | null> =>
   (live === null ? await statedCabinetUrl?.() : live.cabinetUrl) ?? null
 
-/** Null where there is no mail server, or nothing to invite to. A command without a gateway sends none: it has no master key to seal it with. */
-function toMail(
+/** Null where there is no mail server, nothing to invite to, or no master key to seal it with. Whichever gateway of the store runs next sends it. */
+async function toMail(
   deps: OperatorDeps,
   facts: {
     readonly account: Account
@@ -355,9 +355,11 @@ function toMail(
     readonly language: Language
     readonly isPending: boolean
   },
-): NewMail | null {
+): Promise<NewMail | null> {
   const { account, cabinet, email, role, language, isPending } = facts
-  if (deps.live === null || cabinet === null || !deps.delivery.smtp) return null
+  if (cabinet === null || !deps.delivery.smtp) return null
+  const { hasMasterKey } = await deps.store.health({ checkIntegrity: false })
+  if (!hasMasterKey) return null
   const by = deps.actor?.email ?? null
   const url = isPending ? `${cabinet}/invitations` : cabinet
   const letter = invitationMail(language, { account: account.name, role, url, by, isPending })

@@ -37,13 +37,14 @@ if (POSTGRES_BIN === null) {
     let store: string
     const clis: CliHarness[] = []
     const nodes: Appliance[] = []
-    const openNode = (name: string): CliHarness => {
+    const openNode = (name: string, more: Readonly<Record<string, string>> = {}): CliHarness => {
       const cli = openCli(BINARY, {
         GATEWAY_STORE: store,
         GATEWAY_NODE: name,
         GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
         GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
         GATEWAY_SMTP_FROM: 'Gateway <gateway@example.org>',
+        ...more,
       })
       clis.push(cli)
       return cli
@@ -63,7 +64,7 @@ if (POSTGRES_BIN === null) {
     beforeAll(async () => {
       mail = await openMailServer()
       store = storeText(await cluster.create())
-      desk = furnishCli(openNode('desk'))
+      desk = furnishCli(openNode('desk', { GATEWAY_AUTH_URL: 'https://id.example.org' }))
       cliB = openNode('b')
       a = await start(openNode('a'))
       b = await start(cliB, '--auth-listen', '127.0.0.1:0')
@@ -222,6 +223,25 @@ if (POSTGRES_BIN === null) {
         })
       },
     )
+
+    test('whom a machine without a node adds is told by mail, which a node sends, unless it has no key to seal it with', async () => {
+      const add = (email: string, env: Readonly<Record<string, string>> = {}) =>
+        desk.run(['accounts', 'members', 'add', 'default', email, '--role', 'owner'], { env })
+      expect(add('desk@example.org')).toMatchObject({
+        code: 0,
+        err: expect.stringContaining('a mail to them is on its way'),
+      })
+      expect(add('keyless@example.org', { GATEWAY_MASTER_KEY: '' })).toMatchObject({
+        code: 0,
+        err: expect.stringContaining('no mail is sent'),
+      })
+      // A mail of its own lets a node look at once, and not within a minute.
+      await b.verb('accounts.members.add', { email: 'node@example.org', role: 'viewer' })
+      const told = () => mail.taken.flatMap(({ to }) => to).toSorted()
+      await until(() => told().length >= 2, 'both are told')
+      expect(told()).toEqual(['desk@example.org', 'node@example.org'])
+      mail.taken.length = 0
+    })
 
     test.runIf(FULL)('the live figures of the cabinet at one are those of both', async () => {
       const authUrl = /"auth_url":"([^"]+)"/.exec(b.said())?.[1] ?? ''

@@ -63,7 +63,7 @@ describe('by the operator', () => {
     const told = { ...deps, statedCabinetUrl: async () => 'https://id.example.org/cabinet' }
     const stated = { email: 'ann@example.org', role: 'viewer' } as const
     expect(await act(told, 'accounts.members.add', stated)).toMatchObject({
-      mailed: false,
+      mailed: true,
       cabinet_url: 'https://id.example.org/cabinet',
     })
     const set = { person: 'ann@example.org', role: 'member' } as const
