@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
+import { join as joinNodes, startLife } from '#db/postgres/engine/node-life.ts'
 import { endNode, listNodes } from '#db/postgres/operate.ts'
 import { type Day, systemClock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
@@ -12,7 +13,7 @@ import { until } from '#test/support/appliance.ts'
 import { startChild } from '#test/support/child.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { beginAnswer, findAnswer } from '#test/support/keep-answer.ts'
-import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
+import { claimAt, issue, openNode, openTables, settle } from '#test/support/nodes.ts'
 import { aKey, anAct, usd } from '#test/support/nouns.ts'
 import { POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 import { FULL } from '#test/support/tier.ts'
@@ -199,6 +200,66 @@ if (POSTGRES_BIN === null) {
       expect(other.owner.epoch).not.toBe(epoch)
       expect(await admits(other, key)).toBe(true)
       expect((await one.audit()).findings).toEqual([])
+    })
+
+    test('a node whose next epoch was written, but not heard of, goes on in that', async () => {
+      const address = await cluster.create()
+      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+      const key = await issue(one)
+      // The first commit of a new epoch takes longer than a call may.
+      await cluster.run(
+        address,
+        `CREATE SEQUENCE lingered;
+         CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
+           'BEGIN IF nextval(''lingered'') = 1 THEN PERFORM pg_sleep(4); END IF; RETURN NULL; END';
+         CREATE CONSTRAINT TRIGGER lingers AFTER UPDATE ON nodes DEFERRABLE INITIALLY DEFERRED
+           FOR EACH ROW WHEN (OLD.epoch <> NEW.epoch) EXECUTE FUNCTION linger()`,
+      )
+      await endNode(address, systemClock, 'b', 'ann')
+      await until(() => admits(other, key).catch(() => false), 'it is a node again', 20_000)
+      expect((await one.audit()).findings).toEqual([])
+    })
+
+    // Waits for what is in the way as long as a node that stops does.
+    test.runIf(FULL)(
+      'what a node holds whose leaving failed is ended once it is silent',
+      async () => {
+        const address = await cluster.create()
+        const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+        const key = await issue(one)
+        expect(await admits(other, key)).toBe(true)
+        const go = Promise.withResolvers<void>()
+        const locked = Promise.withResolvers<void>()
+        const inTheWay = openTables(address).transact(async (tx) => {
+          await tx.run('SET LOCAL idle_in_transaction_session_timeout = 0')
+          await tx.run('SELECT pg_advisory_xact_lock(7001)')
+          locked.resolve()
+          await go.promise
+        }, Number.POSITIVE_INFINITY)
+        await locked.promise
+        await other.close()
+        go.resolve()
+        await inTheWay
+        await hasBeaten(address, 'a')
+        await fallSilent(address, 'b')
+        await until(() => admits(one, key), 'its place is free', 20_000)
+      },
+    )
+
+    test('a node beats while others have all connections but those of its lanes', async () => {
+      const address = await cluster.create()
+      const database = openTables(address)
+      await joinNodes(database, '0')
+      const acts = [async () => void (await database.get('SELECT 1'))]
+      const life = startLife(database, acts)
+      onTestFinished(life.leave)
+      const go = Promise.withResolvers<void>()
+      const reports = Array.from({ length: 6 }, () => database.session(() => go.promise))
+      const before = await beatOf(address, database.owner.node)
+      const beats = async () => (await beatOf(address, database.owner.node)) > later3(before)
+      await until(beats, 'it has beaten thrice', 30_000)
+      go.resolve()
+      await Promise.all(reports)
     })
 
     test('a database that is away for a moment delays claims and settlements, and loses none; beyond it claims are refused', async () => {

@@ -1,9 +1,9 @@
 /** The life of a node: it takes an epoch, beats while it lives, and ends those that have fallen silent. */
 import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { newEpochId } from '#domain/id.ts'
+import { type EpochId, newEpochId } from '#domain/id.ts'
 import { expire } from '../admission/expire.ts'
-import type { Database } from './database.ts'
+import type { Database, Sql } from './database.ts'
 import { keepTime, STORE_NOW } from './store-time.ts'
 import { NEWEST_VERSION } from './versions.ts'
 
@@ -79,40 +79,46 @@ export async function join(database: Database, version: string): Promise<void> {
   await endLeases(database, epochs)
 }
 
-const endLeases = (database: Database, epochs: readonly string[]): Promise<number> =>
-  database.run(
+const endLeases = (sql: Sql, epochs: readonly string[]): Promise<number> =>
+  sql.run(
     'UPDATE outbox SET lease_until = NULL, leased_by = NULL WHERE lease_until IS NOT NULL AND leased_by = ANY (?::text[])',
     epochs,
   )
 
-/** Beats from now on. What a beat cannot do the next one does. `beaten` are done with each. */
+/** While it is done, whoever asks for it again waits for that. */
+function oneAtATime(act: () => Promise<void>): () => Promise<void> {
+  let acting: Promise<void> | null = null
+  return () => {
+    acting ??= act().finally(() => {
+      acting = null
+    })
+    return acting
+  }
+}
+
+/** Beats from now on. What a beat cannot do the next one does. `beaten` are done after each, and no beat waits for them. */
 export function startLife(database: Database, beaten: readonly (() => Promise<void>)[]): NodeLife {
   const { life } = database.lanes
-  let rejoining: Promise<void> | null = null
-  let beating: Promise<void> | null = null
+  let beating = Promise.resolve()
+  /** The epoch that it takes; it is written already where the answer was lost. */
+  let next: EpochId | null = null
 
-  const rejoin = async (): Promise<void> => {
+  const rejoin = oneAtATime(async () => {
     const { node, epoch } = database.owner
     const ended = await life.get('SELECT 1 FROM ended_epochs WHERE epoch = ?', epoch)
     if (ended === null) return
-    const owner = { node, epoch: newEpochId(database.clock.now()) }
+    next ??= newEpochId(database.clock.now())
     const taken = await life.run(
-      'UPDATE nodes SET epoch = ?, beat_at = clock_timestamp(), beating_since = clock_timestamp() WHERE name = ? AND epoch = ?',
-      owner.epoch,
-      node,
-      epoch,
+      `UPDATE nodes SET epoch = $next, beat_at = clock_timestamp(), beating_since = clock_timestamp()
+       WHERE name = $node AND epoch IN ($epoch, $next)`,
+      { node, epoch, next },
     )
     if (taken === 0) throw isTaken(node)
-    database.own(owner)
-  }
-  const rejoinOnce = (): Promise<void> => {
-    rejoining ??= rejoin().finally(() => {
-      rejoining = null
-    })
-    return rejoining
-  }
+    database.own({ node, epoch: next })
+    next = null
+  })
 
-  const beat = async (): Promise<void> => {
+  const beat = oneAtATime(async () => {
     const machineMs = await keepTime(life, database.clock)
     const { node, epoch } = database.owner
     await life.run(
@@ -125,30 +131,32 @@ export function startLife(database: Database, beaten: readonly (() => Promise<vo
       node,
       epoch,
     )
-    await rejoinOnce()
+    await rejoin()
     await endSilent(database, database.clock.now())
-    for (const act of beaten) await act()
-  }
+  })
+  const act = oneAtATime(async () => {
+    for (const one of beaten) await one()
+  })
   const timer = setInterval(() => {
-    beating ??= beat()
+    beating = beat()
+      .then(() => void act().catch(() => {}))
       .catch(() => {})
-      .finally(() => {
-        beating = null
-      })
   }, BEAT_MS)
   // It keeps no process alive.
   timer.unref()
 
   return {
-    rejoin: rejoinOnce,
+    rejoin,
     async leave() {
       clearInterval(timer)
       await beating
       const { node, epoch } = database.owner
-      const gone = await database.run('DELETE FROM nodes WHERE name = ? AND epoch = ?', node, epoch)
-      // Another process may have become this node.
-      const nodes = gone === 0 ? [] : [node]
-      await expire(database, 'void', [epoch], database.clock.now(), nodes)
+      // Both or neither: what a node holds that is in no list would be ended by nobody. Another process may have become this node.
+      await database.run(
+        `WITH gone AS (DELETE FROM nodes WHERE name = $node AND epoch = $epoch RETURNING name)
+         SELECT end_epochs(ARRAY[$epoch], ARRAY(SELECT name FROM gone), $at, 'void')`,
+        { node, epoch, at: database.clock.now() },
+      )
       await endLeases(database, [epoch])
     },
   }
@@ -165,7 +173,7 @@ async function endSilent(database: Database, at: Instant): Promise<void> {
   )
   if (silent.length === 0) return
   await endLeases(
-    database,
+    life,
     silent.map(({ epoch }) => epoch),
   )
 }

@@ -83,6 +83,17 @@ const DOES: readonly (readonly [words: RegExp, does: Does])[] = [
     }),
   ],
   [
+    /^WITH gone AS \(DELETE FROM nodes/,
+    (_, [name, epoch]) => ({
+      write: (tables) => {
+        const isGone = tables.nodes.get(text(name))?.epoch === epoch
+        if (isGone) tables.nodes.delete(text(name))
+        endEpochs(tables, [text(epoch)], isGone ? [text(name)] : [], 'void')
+        return undefined
+      },
+    }),
+  ],
+  [
     /\bend_epochs\(/,
     (_, [epochs, nodes, , how]) => ({
       write: (tables) => void endEpochs(tables, texts(epochs), texts(nodes), how as never),
@@ -116,23 +127,13 @@ const DOES: readonly (readonly [words: RegExp, does: Does])[] = [
     /^UPDATE nodes SET epoch/,
     ({ now }, [next, name, epoch]) => ({
       write: (tables) => {
-        if (tables.nodes.get(text(name))?.epoch !== epoch) return []
+        if (![epoch, next].includes(tables.nodes.get(text(name))?.epoch)) return []
         tables.nodes.set(text(name), { epoch: text(next), beatAt: now, beatingSince: now })
         return [{}]
       },
     }),
   ],
   [/^UPDATE nodes SET beat_at/, beat],
-  [
-    /^DELETE FROM nodes/,
-    (_, [name, epoch]) => ({
-      write: (tables) => {
-        if (tables.nodes.get(text(name))?.epoch !== epoch) return []
-        tables.nodes.delete(text(name))
-        return [{}]
-      },
-    }),
-  ],
   [
     /FROM ended_epochs WHERE epoch/,
     ({ tables }, [epoch]) => ({ rows: tables.endedEpochs.has(text(epoch)) ? [{}] : [] }),
