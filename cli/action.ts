@@ -1,7 +1,6 @@
 /** What every command file consists of: a mounted command whose action receives a context. */
 import type { Command } from 'commander'
 import { type Context, type GlobalFlags, openContext } from './context.ts'
-import { UnwritableError } from './terminal/streams.ts'
 
 /** Adds one command to its noun and returns it. */
 export type Mount = (noun: Command) => Command
@@ -16,11 +15,5 @@ export const action =
       const { requireNamedFile } = await import('./settings/config-file.ts')
       requireNamedFile(context)
     }
-    try {
-      await act(context, ...(given.slice(0, -1) as unknown as Args))
-    } catch (thrown) {
-      if (!(thrown instanceof UnwritableError)) throw thrown
-      const { toLostOutput } = await import('./gateway/operator.ts')
-      throw await toLostOutput(thrown)
-    }
+    await act(context, ...(given.slice(0, -1) as unknown as Args))
   }

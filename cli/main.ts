@@ -1,4 +1,4 @@
-/** The entry point: prints the version, serves for another process, or loads the rest of the program. */
+/** The entry point: prints the version, or loads the rest of the program. */
 
 declare const GATEWAY_VERSION: string
 
@@ -10,9 +10,6 @@ const [first] = args
 
 if (args.length === 1 && (first === '--version' || first === '-V')) {
   console.log(GATEWAY_VERSION)
-} else if (process.env['GATEWAYCTL_KEEPER']) {
-  const { runAsProcess } = await import('./serve/processes.ts')
-  await runAsProcess(process.env['GATEWAYCTL_KEEPER'])
 } else {
   const { runProgram } = await import('./program.ts')
   await runProgram(args)

@@ -1,14 +1,22 @@
-/** The program: finds the command, loads its file, runs it, and reports errors. */
+/**
+ * The program: finds the command, loads its file, runs it, and reports errors. What commands share is imported here, by way of
+ * `gateway/operator.ts`: the bundler makes one chunk of it, where it would be eighty, of which each takes time to load.
+ */
 import { Command, CommanderError } from 'commander'
 import type { Mount } from './action.ts'
 import { globalFlags, signedAsOperands, splitWords } from './command-line.ts'
 import { endWithError, usageError } from './exit.ts'
 import { refuseSecrets } from './flags/read-secret.ts'
+import { toLostOutput } from './gateway/operator.ts'
 import { NOUNS, type Noun } from './nouns.ts'
-import { writeOut } from './terminal/streams.ts'
+import { UnwritableError, writeOut } from './terminal/streams.ts'
 
 /** Runs one command line; reports errors on standard error and in the exit code, and never throws. */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  if (process.env['GATEWAYCTL_KEEPER']) {
+    const { runAsProcess } = await import('./serve/processes.ts')
+    return await runAsProcess(process.env['GATEWAYCTL_KEEPER'])
+  }
   if (args[0] === '__complete') {
     const { complete } = await import('./completion/complete.ts')
     return await complete(args.slice(1)).catch(() => {})
@@ -86,11 +94,12 @@ async function runNoun(
   else await root.parseAsync(typed, { from: 'user' })
 }
 
-/** Runs the command; a refusal by a verb names the flag that was typed. */
+/** Runs the command; a refusal by a verb names the flag that was typed, and output that is lost says what was done. */
 async function run(root: Command, command: Command, typed: readonly string[]): Promise<void> {
   try {
     await root.parseAsync(typed, { from: 'user' })
   } catch (thrown) {
+    if (thrown instanceof UnwritableError) throw await toLostOutput(thrown)
     const { nameFields } = await import('./flags/name-fields.ts')
     throw nameFields(thrown, command)
   }

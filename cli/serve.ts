@@ -1,5 +1,6 @@
 /** `gatewayctl serve`: runs the gateway until a signal, then lets requests in progress complete. */
 import { dirname } from 'node:path'
+import { openStore } from '#db/index.ts'
 import type { OpenAdmission } from '#domain/admission.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
@@ -23,6 +24,7 @@ import {
 import { makePrivateDirectory } from './gateway/access.ts'
 import { DamageError, toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
+import { openStoreOf, toOperatorDeps } from './gateway/open-operator.ts'
 import { detach } from './serve/detach.ts'
 import { notListening } from './serve/not-listening.ts'
 import { startCrew, storePlaces } from './serve/processes.ts'
@@ -209,7 +211,6 @@ function warnOfClearSignIn(context: Context, signin: SigninSettings | null): voi
 }
 
 async function openMemory({ clock }: Context): Promise<GatewayStore> {
-  const { openStore } = await import('#db/index.ts')
   // Signing keys are encrypted even in memory.
   const masterKey = crypto.getRandomValues(new Uint8Array(32))
   return await openStore({ dataDir: ':memory:', clock, masterKey })
@@ -220,7 +221,6 @@ async function openOwn(
   syncCharges: boolean,
   held: readonly OpenAdmission[],
 ): Promise<GatewayStore> {
-  const { toOperatorDeps, openStoreOf } = await import('./gateway/open-operator.ts')
   const store = await openStoreOf(context, {
     create: true,
     upgrade: true,

@@ -1,6 +1,7 @@
 /** Opens a data directory for one command, when no server holds it. */
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
+import { openStore } from '#db/index.ts'
 import type { OpenAdmission } from '#domain/admission.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -89,7 +90,6 @@ async function openDirectory(
   const { dataDir, clock } = context
   if (create) makePrivateDirectory(dataDir)
   if (!fileExists(join(dataDir, DATABASE_FILE)) && !create) throw notInitialised(dataDir)
-  const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
     return await openStore({

@@ -10,6 +10,7 @@ import { fileExists } from './access.ts'
 import { toDamageError } from './damage.ts'
 import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
+import { openStoreOf, toOperatorDeps } from './open-operator.ts'
 import { fromErrorBody, NO_TIMEOUT } from './operator.ts'
 import { splitLines } from './split-lines.ts'
 
@@ -59,10 +60,7 @@ async function askRunning({ adminSocket }: Context, path: string): Promise<Asked
 /** On a machine that is no node: by the store that the nodes share. */
 async function askStore(context: Context, path: string, notRunning: CommandError): Promise<Asked> {
   if (readSharedStore(context) === null) throw notRunning
-  const [{ openStoreOf, toOperatorDeps }, { operatorApp }] = await Promise.all([
-    import('./open-operator.ts'),
-    import('#operator/app.ts'),
-  ])
+  const { operatorApp } = await import('#operator/app.ts')
   const store = await openStoreOf(context, { create: false, upgrade: false, withMasterKey: false })
   const deps = await toOperatorDeps(context, store, null)
   const response = await operatorApp(deps, () => {}).request(path)

@@ -4,8 +4,8 @@ import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { isServed } from '#domain/snapshot/watch.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
-import type { AnyVerb } from '#operator/verb.ts'
-import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
+import { type AnyVerb, perform } from '#operator/verb.ts'
+import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { ownDirectoryOf, readSharedStore } from '../settings/shared-store.ts'
@@ -14,14 +14,13 @@ import type { UnwritableError } from '../terminal/streams.ts'
 import { toDamageError } from './damage.ts'
 import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
-import type { OpenOptions } from './open-operator.ts'
+import { type OpenOptions, openStoreOf, toOperatorDeps } from './open-operator.ts'
 import { operatorName } from './operator-name.ts'
 
 const carriedOut = new Set<VerbName>()
 
 /** The error for output that cannot be written; where something was changed before, it says so: repeating the command would change it again. */
 export async function toLostOutput(cause: UnwritableError): Promise<Error> {
-  const { VERBS } = await import('#operator/verbs.ts')
   for (const name of carriedOut) {
     const verb: AnyVerb = await VERBS[name]()
     if (!verb.isMutation) continue
@@ -266,16 +265,11 @@ async function inProcess(
   options: CallOptions,
   none: CommandError | null = null,
 ): Promise<readonly Answer[]> {
-  const { toOperatorDeps, openStoreOf } = await import('./open-operator.ts')
   const store = await openStoreOf(context, {
     ...options,
     withMasterKey: calls.some(({ name }) => WITH_MASTER_KEY.has(name)),
   })
   try {
-    const [{ perform }, { VERBS }] = await Promise.all([
-      import('#operator/verb.ts'),
-      import('#operator/verbs.ts'),
-    ])
     const deps = await toOperatorDeps(context, store, ownDirectoryOf(context))
     if (none !== null || calls.some(({ name }) => WATCHING.has(name))) await deps.watch?.look()
     if (none !== null && deps.watch && !isServed(deps.watch)) throw none

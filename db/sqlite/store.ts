@@ -14,6 +14,7 @@ import { createProviders } from '../catalogue/providers.ts'
 import { createRates } from '../catalogue/rates.ts'
 import { createKeys } from '../keys/keys.ts'
 import { createActs } from '../log/acts.ts'
+import { createAccounts } from '../money/accounts.ts'
 import { createEvents } from '../outbox/events.ts'
 import { createSigninStore } from '../signin/store.ts'
 import type { Engine } from '../statements.ts'
@@ -226,10 +227,7 @@ function lazyAccounting(
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds'> {
   const of = accountsOf(hotState)
   return {
-    accounts: lazyPort(
-      { create: true, amend: true, close: true, find: true, findByName: true, list: true },
-      async () => (await import('../money/accounts.ts')).createAccounts(engine, of),
-    ),
+    accounts: createAccounts(engine, of),
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
       (await import('./money/ledger.ts')).createLedger(connection, engine, of, catalogue),
     ),

@@ -48,7 +48,7 @@ function readScaled(text: string, places: number): bigint | undefined {
 
 const ZERO = 0x30
 /** The largest integer that a double represents exactly. */
-const MAX_EXACT = 2n ** 53n - 1n
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** The beginning of a fraction: the point and its leading zeros. */
 const LEADS = Array.from({ length: ATTO_PLACES }, (_, zeros) => `0.${'0'.repeat(zeros)}`)

@@ -1,7 +1,7 @@
 /** The exchange rate: rubles per dollar, set by an operator, recorded with each charge; past charges never change. */
 import type { Act } from './act.ts'
 import { type Instant, instant } from './clock.ts'
-import { type RubPerUsd, readRubPerUsd } from './money.ts'
+import type { RubPerUsd } from './money.ts'
 
 export interface Rate {
   readonly rubPerUsd: RubPerUsd
@@ -11,7 +11,7 @@ export interface Rate {
 }
 
 /** In force until an operator sets a rate; `status` and `doctor` report it. */
-export const DEFAULT_RUB_PER_USD = readRubPerUsd('90') as RubPerUsd
+export const DEFAULT_RUB_PER_USD = 90_000_000n as RubPerUsd
 
 const DEFAULT_RATE: Rate = {
   rubPerUsd: DEFAULT_RUB_PER_USD,
