@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { usageError } from '../exit.ts'
 
-/** `path` is `-` for standard input. @throws CommandError 2 beyond `mostBytes`; what reading throws */
+/** `path` is `-` for standard input; a byte order mark is none of the text. @throws CommandError 2 beyond `mostBytes`; what reading throws */
 export async function readInput(path: string, mostBytes: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -14,5 +14,7 @@ export async function readInput(path: string, mostBytes: number): Promise<string
     }
     pieces.push(piece)
   }
-  return Buffer.concat(pieces).toString()
+  return Buffer.concat(pieces)
+    .toString()
+    .replace(/^\uFEFF/, '')
 }

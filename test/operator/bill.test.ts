@@ -251,6 +251,7 @@ describe('comma-separated rows', () => {
       { a: '1', b: 'x, "y"\nz', line: 2 },
       { a: '', b: '2', line: 5 },
     ])
+    expect(await rows('\uFEFF"a","b"\r\n"1","2"')).toEqual([{ a: '1', b: '2', line: 2 }])
   })
 
   test.each([

@@ -15,9 +15,10 @@ const MAX_RECORD = 65_536
 export async function* csvRows(pieces: AsyncIterable<string>): AsyncGenerator<CsvRow, void> {
   let header: readonly string[] | null = null
   for await (const { text, line } of recordsOf(pieces)) {
-    const cells = cellsOf(text, line)
+    // A byte order mark stands before the first name, in quotes or not.
+    const cells = cellsOf(header === null ? text.replace(/^\uFEFF/, '') : text, line)
     if (header === null) {
-      header = cells.map((name) => name.replace(/^\uFEFF/, '').trim())
+      header = cells.map((name) => name.trim())
     } else if (cells.length === header.length) {
       yield { cells: Object.fromEntries(header.map((name, at) => [name, cells[at] ?? ''])), line }
     } else {
