@@ -3,7 +3,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
-import { interrupted } from '../terminal/prompt.ts'
+import { interrupted, keepReading } from '../terminal/prompt.ts'
 import { readInput } from './read-input.ts'
 
 export interface SecretFlags {
@@ -108,8 +108,10 @@ async function promptHidden(message: string): Promise<string> {
     if (character === '\u0004') ended.abort()
   }
   process.stdin.on('keypress', onCharacter)
+  const forget = keepReading()
   const { signal } = ended
   const typed = await password({ message, output: process.stderr, signal })
+  forget()
   process.stdin.off('keypress', onCharacter)
   if (!isCancel(typed)) return typed
   const problem = 'nothing was entered'

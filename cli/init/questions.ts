@@ -12,7 +12,7 @@ import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { DEFAULT_LISTEN, readListen } from '../settings/config.ts'
-import { readAnswer, rejectOnExit } from '../terminal/prompt.ts'
+import { openPrompt } from '../terminal/prompt.ts'
 import { writeError } from '../terminal/streams.ts'
 
 /** Null is the default: the usual address, no alerts, the demo models only. */
@@ -28,12 +28,10 @@ export interface Answers {
 
 /** Asks all questions; nothing is changed until all are answered. @throws CommandError 5 at the end of input, 130 for Ctrl-C */
 export async function askQuestions(context: Context): Promise<Answers> {
-  const { createInterface } = await import('node:readline/promises')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = rejectOnExit(terminal, 'nothing was created')
+  const prompt = await openPrompt('nothing was created')
   const ask = async <Answer>(question: string, read: (text: string) => Answer) => {
     for (;;) {
-      const text = await readAnswer(terminal, question, left)
+      const text = await prompt.ask(question)
       try {
         return text === '' ? null : read(text)
       } catch (thrown) {
@@ -50,13 +48,13 @@ export async function askQuestions(context: Context): Promise<Answers> {
     if (name === null) return { listen, email, provider: null }
     const region = await askRegion(ask, name)
     const keyFile = await askKeyFile(ask, name)
-    terminal.close()
+    prompt.close()
     const credential = await readCredential(context, keyFile === null ? {} : { keyFile })
     const place = region === null ? {} : { region }
     checkCredential({ type: name, baseUrl: baseUrlFor(name, place) }, credential)
     return { listen, email, provider: { name, ...place, credential } }
   } finally {
-    terminal.close()
+    prompt.close()
   }
 }
 

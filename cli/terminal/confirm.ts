@@ -1,7 +1,7 @@
 /** Confirmation: a prompt at a terminal, `--yes` in a script. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
-import { readAnswer, rejectOnExit } from './prompt.ts'
+import { openPrompt } from './prompt.ts'
 import { repeatCommand } from './typed-flags.ts'
 
 export interface Consent {
@@ -48,12 +48,10 @@ const unconfirmed = (act: string, command: string): CommandError =>
 
 /** @throws CommandError 130 for Ctrl-C, 5 at the end of input */
 async function ask(question: string, act: string): Promise<string> {
-  const { createInterface } = await import('node:readline/promises')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = rejectOnExit(terminal, `did not ${act}`)
+  const prompt = await openPrompt(`did not ${act}`)
   try {
-    return await readAnswer(terminal, question, left)
+    return await prompt.ask(question)
   } finally {
-    terminal.close()
+    prompt.close()
   }
 }

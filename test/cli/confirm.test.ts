@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { furnishCli } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
+import { openTerminal as openTmux, TMUX } from '#test/support/tmux.ts'
 
 let cli: CliHarness
 beforeAll(() => {
@@ -45,6 +46,21 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
       expect(terminal.shown()).not.toContain('defect')
     }
     expect(cli.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
+  })
+
+  test.skipIf(TMUX === null).each([
+    ['keys revoke web', '[y/N]', 'did not revoke web'],
+    ['providers add acme --base-url http://127.0.0.1:9/v1', '└', 'the credential is empty'],
+  ])('Ctrl-Z leaves the question, and `fg` returns to it: %s', async (command, question, said) => {
+    const terminal = await openTmux(cli, 200, 24)
+    terminal.send(`${cli.binary} ${command}`, 'Enter')
+    await terminal.shows(question)
+    terminal.send('C-z')
+    await terminal.shows('Stopped')
+    terminal.send('fg', 'Enter')
+    await terminal.shows(/\$ fg\n.+/)
+    terminal.send('Enter')
+    await terminal.shows(`error: ${said}`)
   })
 
   test.each([
