@@ -52,7 +52,7 @@ BEGIN
   wait := CASE WHEN used >= lim THEN leaves[used - lim + 1] ELSE 0 END;
 END $$;
 
--- How long until a window with `used` of `lim` has a free slot: the place of the request that has to leave, by bisection.
+-- How long until a window that is full has a free slot: the place of the request that has to leave, by bisection in the table.
 CREATE OR REPLACE FUNCTION slot_wait(of_account boolean, id text, span bigint, pos_ bigint, taken bigint, lim bigint)
 RETURNS bigint LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 DECLARE lo bigint := pos_ - span; hi bigint := pos_ + 5001; mid bigint; n bigint; s bigint := taken - lim + 1;
@@ -66,9 +66,9 @@ BEGIN
   RETURN hi + span - pos_;
 END $$;
 
--- A window of the key, or of the account, of this id: how many are in it, until when the oldest is, and, where `lim` is reached, until when it
--- is. Numbers grow with places, so that it is one look-up. `taken` is the number of the last slot, `written` that of the last in the table, and
--- `first_pos` the place of the one after that.
+-- A window of the key, or of the account, of this id: how many are in it, until when the oldest is, and, while the clock is set, until when `lim` is
+-- reached. Numbers grow with places, so that it is one look-up. `taken` is the number of the last slot, `written` that of the last in the table,
+-- and `first_pos` the place of the one after that.
 CREATE OR REPLACE FUNCTION count_window(of_account boolean, id text, span bigint, at_ bigint, pos_ bigint, stepped boolean, taken bigint, written bigint,
   first_pos bigint, lim bigint, OUT used bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE n bigint; p bigint;
@@ -78,7 +78,6 @@ BEGIN
   ELSE SELECT s.nth, s.pos INTO n, p FROM slots s WHERE s.key_id = id AND s.pos > pos_ - span ORDER BY s.pos, s.nth LIMIT 1; END IF;
   used := taken - coalesce(n - 1, written);
   oldest := CASE WHEN used = 0 THEN 0 ELSE coalesce(p, first_pos) + span - pos_ END;
-  wait := CASE WHEN used >= lim THEN slot_wait(of_account, id, span, pos_, taken, lim) ELSE 0 END;
 END $$;
 
 -- What these requests weigh in a window of tokens, in their order: what has ended as it used, what is in progress as it holds, below zero.
@@ -462,6 +461,12 @@ BEGIN
         END IF;
       END IF;
       IF v.lim IS NOT NULL THEN
+        IF v.lim IN ('rpm_limit', 'rpd_limit') AND NOT stepped THEN
+          -- It may be one that was collected.
+          IF a_first IS NOT NULL THEN PERFORM write_admitted(w); w := '{}'; k_written := key.taken; a_written := account.taken; a_first := NULL; END IF;
+          b := CASE v.lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END;
+          wait := CASE WHEN v.of_account THEN slot_wait(true, c.acc, b, pos, account.taken, v.limit_value) ELSE slot_wait(false, c.key, b, pos, key.taken, v.limit_value) END;
+        END IF;
         v.code := 'rate_limit_exceeded'; v.resets_at := seen + nullif(wait, 0);
         v.retry := greatest(1, (least(wait, CASE v.lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
       ELSIF key.in_progress >= c.k_conc THEN

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { QuotaReading } from '#domain/window.ts'
 import { admitClaim } from '#test/support/admit.ts'
-import { aClaim, anAct } from '#test/support/nouns.ts'
+import { aClaim, anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function windowsContract(bench: Bench): void {
@@ -32,6 +32,26 @@ export function windowsContract(bench: Bench): void {
       bench.clock.advance(1)
       expect((await bench.admit(key)).refusal).toBeNull()
     })
+
+    test.each(['key', 'account'] as const)(
+      'who asks with those who take the last slots of a %s is told when the first of them frees',
+      async (of) => {
+        const { key } = await bench.issue(of === 'key' ? { [limit]: 2 } : {})
+        const now = bench.clock.now()
+        // The day has begun, and without a slot: otherwise what is taken together is written one by one.
+        const { key: spent } = await bench.issue({ dailySpend: usd('0') })
+        expect((await bench.admit(spent)).refusal?.code).toBe('daily_spend_limit_exceeded')
+        if (of === 'account') {
+          await bench.store.accounts.amend(key.accountId, { limits: { [limit]: 2 } }, anAct(now))
+        }
+        const asked = await Promise.all([1, 2, 3, 4].map(() => bench.admit(key)))
+        const refusal = { limit: name, resetsAt: now + spanMs, retryAfterSeconds: spanMs / 1_000 }
+        expect(asked).toMatchObject([
+          ...[{ refusal: null }, { refusal: null }],
+          ...[{ refusal }, { refusal }],
+        ])
+      },
+    )
 
     test('one that is judged behind a later one is told of no longer wait than the span', async () => {
       const { key } = await bench.issue({ [limit]: 1 })
