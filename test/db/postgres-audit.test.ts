@@ -76,6 +76,13 @@ if (POSTGRES_BIN === null) {
         "UPDATE account_state SET summed = true, day = (SELECT day FROM key_days), spent_day = 7 WHERE account_id = 'acct_1'",
         ['live_account_day'],
       ],
+      ['what a key holds of its day', 'UPDATE key_state SET held_day = held_day + 1', ['hold']],
+      [
+        'what an account holds of its month',
+        `UPDATE account_state s SET summed = true, day = d.day, spent_day = d.spent_nanos, held_month = 1
+         FROM key_days d WHERE s.account_id = 'acct_1'`,
+        ['hold'],
+      ],
       ['fewer requests than charges', 'UPDATE key_days SET requests = 1', ['requests']],
       [
         'a day that is gone',

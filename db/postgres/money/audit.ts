@@ -74,10 +74,14 @@ const LIVE = `
     coalesce(sum(h.amount_nanos), 0)::text AS ledger, NULL::bigint AS day
   FROM account_state s LEFT JOIN holds h ON h.account_id = s.account_id WHERE s.account_id > $after AND s.account_id <= $last GROUP BY s.account_id
   HAVING s.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR s.in_progress <> count(h.generation_id) FILTER (WHERE h.ended_at IS NULL)
+    OR s.summed AND (s.held_day, s.held_month) <> (coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = s.day), 0),
+      coalesce(sum(h.amount_nanos) FILTER (WHERE same_month(h.day, s.day)), 0))
   UNION ALL
   SELECT t.key_id, 'hold', 'its holds do not add up to what is kept', t.held_nanos::text, coalesce(sum(h.amount_nanos), 0)::text, NULL
   FROM key_state t LEFT JOIN holds h ON h.key_id = t.key_id WHERE t.key_id > $after AND t.key_id <= $last GROUP BY t.key_id
   HAVING t.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR t.in_progress <> count(h.generation_id) FILTER (WHERE h.ended_at IS NULL)
+    OR t.day >= 0 AND (t.held_day, t.held_month) <> (coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = t.day), 0),
+      coalesce(sum(h.amount_nanos) FILTER (WHERE same_month(h.day, t.day)), 0))
   UNION ALL
   SELECT t.key_id, 'live_key_day', 'what is kept as spent on its day is not what the ledger adds up to', t.spent_day::text, coalesce(d.spent_nanos, 0)::text, t.day
   FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day = t.day
