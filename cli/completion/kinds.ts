@@ -1,4 +1,7 @@
 /** What completes an argument or flag: names of objects, files, or fixed words. */
+import { ENTRY_KINDS } from '#domain/ledger.ts'
+import { KEY_KINDS } from '#domain/key.ts'
+import { CHANNELS } from '#domain/notice.ts'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/files/names.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
@@ -67,18 +70,18 @@ const TIMES = ['today', 'yesterday', 'month', '1h', '24h', '7d']
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'completion shell': ['bash', 'zsh', 'fish', 'powershell'],
   'rates set pair': ['USD/RUB'],
-  'thresholds test channel': ['email', 'webhook'],
+  'thresholds test channel': CHANNELS,
   'accounts members act': ['list', 'add', 'set-role', 'remove'],
   'accounts role': ROLES,
-  'notices test channel': ['email', 'webhook'],
+  'notices test channel': CHANNELS,
   'notices wake': ['critical', 'nothing'],
   'notices at': ['80,100', 'none'],
   'users sessions act': ['list', 'end', 'revoke'],
   'users access act': ['list', 'withdraw'],
   'users passkeys act': ['list', 'remove'],
-  'keys kind': ['ordinary', 'provisioning'],
+  'keys kind': KEY_KINDS,
   'keys sort': ['created', 'name', 'spend', 'last-used'],
-  'ledger kind': ['charge', 'top_up', 'adjust', 'refund'],
+  'ledger kind': ENTRY_KINDS,
   'activity status': ['2xx', '4xx', '5xx', '401', '402', '403', '429', '502'],
   'activity surface': DIALECTS,
   'usage by': USAGE_DIMENSIONS,

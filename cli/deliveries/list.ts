@@ -1,4 +1,5 @@
 /** `gatewayctl deliveries list`: notices that are pending, delivered or given up, newest first. */
+import { NOTICE_STATES } from '#domain/notice.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -11,8 +12,6 @@ import { noteScope } from '../terminal/scope.ts'
 
 type Delivery = VerbRecord<'deliveries.list'>[number]
 
-const STATES = ['pending', 'delivered', 'dead'] as const
-
 export const mount: Mount = (deliveries) =>
   deliveries
     .command('list')
@@ -24,7 +23,7 @@ export const mount: Mount = (deliveries) =>
         const { state } = flags
         const query = {
           ...context.accountInput,
-          state: state === undefined ? null : readChoice('--state', state, STATES),
+          state: state === undefined ? null : readChoice('--state', state, NOTICE_STATES),
         }
         await noteScope(context, 'default account')
         await printListing<Delivery>(context, flags, {

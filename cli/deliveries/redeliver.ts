@@ -1,6 +1,7 @@
 /** `gatewayctl deliveries redeliver`: sends a notice again, with the same id and body. */
+import { CHANNELS } from '#domain/notice.ts'
 import { action, type Mount } from '../action.ts'
-import { CHANNELS, readChoice } from '../flags/read-choice.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 

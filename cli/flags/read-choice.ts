@@ -2,12 +2,6 @@
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
 
-/** How a notice may leave. */
-export const CHANNELS = ['email', 'webhook'] as const
-
-/** What a key may be for. */
-export const KEY_KINDS = ['ordinary', 'provisioning'] as const
-
 /** `what` names the flag or argument. @throws CommandError 2, with a suggestion */
 export function readChoice<Word extends string>(
   what: string,

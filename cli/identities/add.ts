@@ -1,7 +1,6 @@
 /** `gatewayctl identities add`: an external identity provider that people may sign in with. */
 import { action, type Mount } from '../action.ts'
 import { collect } from '../clients/collect.ts'
-import { usageError } from '../exit.ts'
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -51,8 +50,3 @@ export const mount: Mount = (identities) =>
         printNote(context, 'register this redirect URI at the provider, exactly as printed')
       }),
     )
-
-function readType(text: string): 'oidc' | 'github' {
-  if (text === 'oidc' || text === 'github') return text
-  throw usageError(`--type must be oidc or github (got "${text}")`)
-}

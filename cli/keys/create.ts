@@ -1,7 +1,8 @@
 /** `gatewayctl keys create`: a new key; standard output is exactly its secret. */
+import { KEY_KINDS } from '#domain/key.ts'
 import { action, type Mount } from '../action.ts'
 import { addLimitFlags, type LimitFlags, readLimitFlags } from '../flags/limit-flags.ts'
-import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { readUntil } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { reserveFile } from './secret-file.ts'

@@ -1,9 +1,9 @@
 /** `gatewayctl keys list`: the keys, their limits and what they spent. */
-import { allows } from '#domain/key.ts'
+import { allows, KEY_KINDS } from '#domain/key.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { call, callBoth } from '../gateway/operator.ts'
 import { RARE_COLUMNS } from '../limits/columns.ts'
 import { type Column, printList } from '../terminal/output.ts'

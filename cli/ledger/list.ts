@@ -1,4 +1,5 @@
 /** `gatewayctl ledger list`: every charge and credit, newest first. */
+import { ENTRY_KINDS } from '#domain/ledger.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -35,7 +36,7 @@ export const mount: Mount = (ledger) =>
         const query = {
           ...context.accountInput,
           key: flags.key ?? null,
-          kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KINDS),
+          kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, ENTRY_KINDS),
           since: flags.since === undefined ? null : readSince('--since', flags.since, now),
           until: flags.until === undefined ? null : readSince('--until', flags.until, now),
         }
@@ -51,8 +52,6 @@ export const mount: Mount = (ledger) =>
         })
       }),
     )
-
-const KINDS = ['charge', 'top_up', 'adjust', 'refund'] as const
 
 const columns = (context: Context): readonly Column<Entry>[] => [
   {

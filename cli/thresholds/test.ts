@@ -1,7 +1,8 @@
 /** `gatewayctl thresholds test`: sends a notice marked as a test, and waits for it; exit 6 when it fails. */
+import { CHANNELS } from '#domain/notice.ts'
 import { action, type Mount } from '../action.ts'
 import { showTest } from '../deliveries/show-test.ts'
-import { CHANNELS, readChoice } from '../flags/read-choice.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 
 export const mount: Mount = (thresholds) =>

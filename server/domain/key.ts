@@ -6,7 +6,8 @@ import { type AccountId, type KeyId, newKeyId } from './id.ts'
 import { type Limits, NO_LIMITS } from './limits.ts'
 import { labelOf, type Secret } from './secret.ts'
 
-export type KeyKind = 'ordinary' | 'provisioning'
+export const KEY_KINDS = ['ordinary', 'provisioning'] as const
+export type KeyKind = (typeof KEY_KINDS)[number]
 
 export const MAX_NAME_CHARS = 128
 /** A window keeps one instant per slot, so its size is bounded. */

@@ -28,7 +28,8 @@ export interface Charge {
   }
 }
 
-export type EntryKind = 'charge' | 'top_up' | 'adjust' | 'refund'
+export const ENTRY_KINDS = ['charge', 'top_up', 'adjust', 'refund'] as const
+export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 export interface LedgerEntry {
   readonly id: EntryId

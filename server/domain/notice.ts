@@ -5,12 +5,14 @@ import { DAY_MS, type Instant, renderInstant } from './clock.ts'
 import type { AccountId, EventId } from './id.ts'
 import { type RubPerUsd, renderRub, renderUsd, toRub, type UsdNanos } from './money.ts'
 
-export type Channel = 'email' | 'webhook'
+export const CHANNELS = ['email', 'webhook'] as const
+export type Channel = (typeof CHANNELS)[number]
 
 /** A cause; or several events that were held back, as one. */
 export type NoticeType = 'gateway.low_balance' | 'gateway.digest' | CauseName
 
-export type NoticeState = 'pending' | 'delivered' | 'dead'
+export const NOTICE_STATES = ['pending', 'delivered', 'dead'] as const
+export type NoticeState = (typeof NOTICE_STATES)[number]
 
 /** One event for one channel; e-mail and webhook are delivered and retried independently. */
 export interface Notice {

@@ -47,6 +47,14 @@ export const readAs = <T>(read: (text: string) => T | undefined, expected: strin
     }),
   )
 
+/** A field that may be absent, which is null. */
+export const orNull = <Field extends z.ZodMiniType>(field: Field) =>
+  z._default(z.nullable(field), null)
+
+/** How many are listed at most: 50, unless it is stated. */
+export const pageField = (most: number) =>
+  z._default(z.int().check(z.minimum(1), z.maximum(most)), 50)
+
 /** Dollars, at most nine decimal places. */
 export const usdField = readAs(
   readUsd,
@@ -172,6 +180,8 @@ export const accountNameField = nameField.check(
   z.refine((name) => !name.startsWith('acct_'), 'must not begin with acct_, as ids of accounts do'),
 )
 
+export const textField = z.string().check(z.minLength(1))
+
 /** A text of one line and at most `most` characters. */
 export const lineField = (most: number) =>
   z
@@ -187,7 +197,7 @@ export const noteField = keptNoteField.check(holdsNoKey)
 /** The account of what is made or listed, by name or id. */
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 /** The account that everything named in the input must belong to, by name or id; null: whichever owns it. */
-export const scopeField = z._default(z.nullable(z.string()), null)
+export const scopeField = orNull(z.string())
 
 const COUNT_MESSAGE =
   'must be a whole number of at least 1; null is no limit, and a key is stopped by disabling it'

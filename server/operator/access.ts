@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { type Instant, instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { scopeField } from '#forms/fields.ts'
+import { scopeField, textField } from '#forms/fields.ts'
 import type { StoredArtifact } from '#signin/register/artifact.ts'
 import { findPerson } from './people.ts'
 import { mutation, verb } from './verb.ts'
@@ -76,7 +76,7 @@ function renderSession(session: StoredArtifact, page: SessionFacts, at: Instant)
 /** Of this browser alone; tokens of applications stay. @throws account_not_found, person_not_found */
 export const endSession = mutation(
   'users.sessions.end',
-  z.strictObject({ ...namedPerson, session: z.string().check(z.minLength(1)) }),
+  z.strictObject({ ...namedPerson, session: textField }),
   async (deps, input, act) => {
     const { artifacts } = deps.store.signin
     const { id, email } = await findPerson(deps, input.person, input.account)

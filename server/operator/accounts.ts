@@ -11,6 +11,7 @@ import {
   accountNameField,
   scopeField,
   statedLimits,
+  textField,
   usdField,
 } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
@@ -172,7 +173,7 @@ export const closeAccount = mutation(
 /** From its next request the key is another account's. @throws account_not_found, account_closed, key_not_found, key_revoked */
 export const moveKey = mutation(
   'accounts.move-key',
-  z.strictObject({ account: scopeField, key: z.string().check(z.minLength(1)), to: z.string() }),
+  z.strictObject({ account: scopeField, key: textField, to: z.string() }),
   async (deps, input, act): Promise<OperatorKeyRecord & { readonly moved_from: string }> => {
     const key = await findKey(deps, input.key, input.account)
     const from = await accountNameOf(deps, key.accountId)

@@ -14,7 +14,7 @@ import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import type { Store } from '#domain/store.ts'
 import { DIALECTS } from '#domain/work.ts'
-import { readAs, scopeField, timeField } from '#forms/fields.ts'
+import { orNull, pageField, readAs, scopeField, textField, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
 import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -24,7 +24,6 @@ import { shownEndOf } from './shown-id.ts'
 import { verb } from './verb.ts'
 
 const MAX_LINES = 100_000
-const textField = z.string().check(z.minLength(1))
 
 /** "429", or "4xx" for the whole class. */
 const statusField = readAs((text) => {
@@ -38,14 +37,14 @@ const statusField = readAs((text) => {
 
 export const filterFields = {
   account: scopeField,
-  key: z._default(z.nullable(textField), null),
-  model: z._default(z.nullable(textField), null),
-  provider: z._default(z.nullable(textField), null),
+  key: orNull(textField),
+  model: orNull(textField),
+  provider: orNull(textField),
   /** The end user that a request named. */
-  user: z._default(z.nullable(textField), null),
-  surface: z._default(z.nullable(z.enum(DIALECTS)), null),
-  status: z._default(z.nullable(statusField), null),
-  least_total_ms: z._default(z.nullable(z.int().check(z.minimum(0))), null),
+  user: orNull(textField),
+  surface: orNull(z.enum(DIALECTS)),
+  status: orNull(statusField),
+  least_total_ms: orNull(z.int().check(z.minimum(0))),
   errors: z._default(z.boolean(), false),
 }
 
@@ -72,10 +71,10 @@ export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filte
 
 const rangeFields = {
   ...filterFields,
-  since: z._default(z.nullable(timeField), null),
-  until: z._default(z.nullable(timeField), null),
+  since: orNull(timeField),
+  until: orNull(timeField),
   /** The last request of the page before. */
-  before: z._default(z.nullable(z.string()), null),
+  before: orNull(z.string()),
 }
 
 const rangeForm = z.object(rangeFields)
@@ -90,7 +89,7 @@ async function toRange(deps: OperatorDeps, input: z.output<typeof rangeForm>) {
   }
 }
 
-const limitField = z._default(z.int().check(z.minimum(1), z.maximum(MAX_LINES)), 50)
+const limitField = pageField(MAX_LINES)
 
 async function renderAll(
   deps: OperatorDeps,

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import type { ActId } from '#domain/id.ts'
-import { timeField } from '#forms/fields.ts'
+import { orNull, pageField, timeField } from '#forms/fields.ts'
 import { verb } from './verb.ts'
 
 export interface ActRecord {
@@ -31,11 +31,11 @@ const MAX_ACTS = 10_000
 /** Newest first. */
 export const listActs = verb(
   z.strictObject({
-    since: z._default(z.nullable(timeField), null),
-    until: z._default(z.nullable(timeField), null),
+    since: orNull(timeField),
+    until: orNull(timeField),
     /** The last act of the page before. */
-    before: z._default(z.nullable(z.string()), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ACTS)), 50),
+    before: orNull(z.string()),
+    limit: pageField(MAX_ACTS),
   }),
   async ({ store }, { since, until, before, limit }): Promise<readonly ActRecord[]> => {
     const query = {

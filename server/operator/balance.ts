@@ -16,7 +16,7 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import { type Rate, rateAt } from '#domain/rate.ts'
-import { accountField, lineField, noteField, readAs, usdField } from '#forms/fields.ts'
+import { accountField, lineField, noteField, orNull, readAs, usdField } from '#forms/fields.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
@@ -81,8 +81,8 @@ export const topUp = mutation(
     amount_usd: usdField.check(
       z.refine((amount) => amount > NO_MONEY, 'must be more than nothing'),
     ),
-    note: z._default(z.nullable(noteField), null),
-    ref: z._default(z.nullable(lineField(200).check(z.minLength(1))), null),
+    note: orNull(noteField),
+    ref: orNull(lineField(200).check(z.minLength(1))),
   }),
   async (deps, input, act): Promise<TopUpRecord> => {
     const account = await findAccount(deps, input.account)

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { Act } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { nameField } from '#forms/fields.ts'
+import { nameField, orNull } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { isGroupName } from '#signin/register/access.ts'
 import {
@@ -97,7 +97,7 @@ export const createClient = mutation(
     require_pkce: z._default(z.boolean(), true),
     public: z._default(z.boolean(), false),
     device: z._default(z.boolean(), false),
-    backchannel_logout_uri: z._default(z.nullable(z.string()), null),
+    backchannel_logout_uri: orNull(z.string()),
     id_token_claims: z._default(z.boolean(), true),
     allowed: z._default(allowedField, null),
   }),

@@ -5,8 +5,8 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { EventId } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
-import { accountField, scopeField } from '#forms/fields.ts'
+import { type Channel, type DeliveryTry, type Notice, CHANNELS, NOTICE_STATES } from '#domain/notice.ts'
+import { accountField, orNull, pageField, scopeField, textField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount, findScope } from './find-account.ts'
 import { shownEndOf } from './shown-id.ts'
@@ -82,13 +82,10 @@ const MAX_NOTICES = 10_000
 export const listDeliveries = verb(
   z.strictObject({
     account: accountField,
-    state: z._default(z.nullable(z.enum(['pending', 'delivered', 'dead'])), null),
+    state: orNull(z.enum(NOTICE_STATES)),
     /** The last notice of the page before. */
-    before: z._default(
-      z.nullable(z.strictObject({ event_id: z.string(), channel: z.enum(['email', 'webhook']) })),
-      null,
-    ),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_NOTICES)), 50),
+    before: orNull(z.strictObject({ event_id: z.string(), channel: z.enum(CHANNELS) })),
+    limit: pageField(MAX_NOTICES),
   }),
   async (deps, { account, state, before, limit }): Promise<readonly DeliveryRecord[]> => {
     const { id: accountId, name } = await findAccount(deps, account)
@@ -106,8 +103,6 @@ export const listDeliveries = verb(
     )
   },
 )
-
-const eventField = z.string().check(z.minLength(1))
 
 /** By id, or by its end as lists show it. Only of the account that `scope` names; null is every account. @throws account_not_found, notice_not_found */
 async function findEvent(deps: OperatorDeps, event: string, scope: string | null) {
@@ -162,7 +157,7 @@ async function endingIn(
 
 /** One event with every attempt on every channel. @throws notice_not_found */
 export const showDelivery = verb(
-  z.strictObject({ account: scopeField, event: eventField }),
+  z.strictObject({ account: scopeField, event: textField }),
   async (deps, { event, account }): Promise<EventRecord> => {
     const notices = await findEvent(deps, event, account)
     const [first] = notices
@@ -189,8 +184,8 @@ export const redeliver = mutation(
   'deliveries.redeliver',
   z.strictObject({
     account: scopeField,
-    event: eventField,
-    channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
+    event: textField,
+    channel: orNull(z.enum(CHANNELS)),
   }),
   async (deps, input, act): Promise<RedeliveryRecord> => {
     const { store, clock } = deps

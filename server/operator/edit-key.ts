@@ -2,7 +2,14 @@
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { nameField, noteField, requireFuture, scopeField, timeField } from '#forms/fields.ts'
+import {
+  nameField,
+  noteField,
+  requireFuture,
+  scopeField,
+  textField,
+  timeField,
+} from '#forms/fields.ts'
 import { nameWarnings } from '#forms/key-warnings.ts'
 import { requireAllowed } from './allowance.ts'
 import { findKey } from './find-key.ts'
@@ -25,7 +32,7 @@ export const editKey = mutation(
   'keys.edit',
   z.strictObject({
     account: scopeField,
-    key: z.string().check(z.minLength(1)),
+    key: textField,
     name: z.optional(nameField),
     /** Null removes the note. */
     note: z.optional(z.nullable(noteField)),

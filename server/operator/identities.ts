@@ -5,14 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Identity } from '#signin/register/identity.ts'
-import {
-  callbackPath,
-  describeIdentityProvider,
-  IDENTITY_PRESETS,
-  type IdentityPreset,
-  type IdentityProvider,
-  isLoopbackHttp,
-} from '#signin/register/identity-provider.ts'
+import { callbackPath, describeIdentityProvider, IDENTITY_PRESETS, type IdentityPreset, type IdentityProvider, isLoopbackHttp, IDENTITY_PROVIDER_TYPES, type IdentityProviderType } from '#signin/register/identity-provider.ts'
 import type { OperatorDeps } from './deps.ts'
 import {
   clientIdField,
@@ -73,7 +66,7 @@ export const addIdentityProvider = mutation(
   'identities.add',
   z.strictObject({
     name: providerNameField,
-    type: z.optional(z.enum(['oidc', 'github'])),
+    type: z.optional(z.enum(IDENTITY_PROVIDER_TYPES)),
     issuer: z.optional(issuerField),
     client_id: clientIdField,
     secret: z.optional(secretField),
@@ -122,7 +115,7 @@ function presetFor({
   issuer,
 }: {
   readonly name: string
-  readonly type?: 'oidc' | 'github' | undefined
+  readonly type?: IdentityProviderType | undefined
   readonly issuer?: string | undefined
 }): IdentityPreset {
   const known = IDENTITY_PRESETS[type === 'github' ? 'github' : name]

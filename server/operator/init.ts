@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
-import { nameField, usdField } from '#forms/fields.ts'
+import { nameField, orNull, usdField } from '#forms/fields.ts'
 import { requireKeyName } from '#forms/key-warnings.ts'
 import { credit } from './balance.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -30,8 +30,8 @@ export const initialise = mutation(
     first_key: z._default(z.boolean(), true),
     demo: z._default(z.boolean(), true),
     /** Credited only when the account is created. */
-    demo_credit_usd: z._default(z.nullable(usdField), null),
-    rpm_limit: z._default(z.nullable(z.int().check(z.minimum(1))), null),
+    demo_credit_usd: orNull(usdField),
+    rpm_limit: orNull(z.int().check(z.minimum(1))),
   }),
   async (deps, input, act): Promise<InitRecord> => {
     requireKeyName(input.key_name, 'key_name')

@@ -1,7 +1,7 @@
 /** Since when the activity log is complete, for answers that may lack removed entries. */
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
-import { timeField } from '#forms/fields.ts'
+import { orNull, timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 
@@ -16,6 +16,6 @@ export async function keptSince(
 
 /** The same as a verb, for verbs whose answer is a list. */
 export const showKeptSince = verb(
-  z.strictObject({ since: z._default(z.nullable(timeField), null) }),
+  z.strictObject({ since: orNull(timeField) }),
   async (deps, { since }) => ({ kept_since: await keptSince(deps, since) }),
 )

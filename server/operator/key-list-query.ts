@@ -1,6 +1,6 @@
 /** The input of `keys.list`, validated without zod: loading it would take a tenth of the command's run time. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import type { KeyKind } from '#domain/key.ts'
+import { type KeyKind, KEY_KINDS } from '#domain/key.ts'
 import { invalidInput } from './verb.ts'
 
 export interface SentKeyListQuery {
@@ -23,7 +23,7 @@ export type KeyOrder = (typeof ORDERS)[number]
 export type KeyListQuery = Required<SentKeyListQuery>
 
 const ORDERS = ['created', 'name', 'used', 'spend'] as const
-const KINDS: readonly unknown[] = ['ordinary', 'provisioning', null] satisfies (KeyKind | null)[]
+const KINDS: readonly unknown[] = [...KEY_KINDS, null]
 
 /** @throws invalid_request */
 export function readKeyListQuery(untrusted: unknown): KeyListQuery {

@@ -1,7 +1,7 @@
 /** Verbs for keys: create, show, identify, revoke. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
-import { type ApiKey, draftKey } from '#domain/key.ts'
+import { type ApiKey, draftKey, KEY_KINDS } from '#domain/key.ts'
 import { describeIssue, describeRevocation } from '#domain/key-report.ts'
 import { NO_LIMITS } from '#domain/limits.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -11,9 +11,11 @@ import {
   limitsFields,
   nameField,
   noteField,
+  orNull,
   requireFuture,
   scopeField,
   statedLimits,
+  textField,
   timeField,
 } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
@@ -38,9 +40,9 @@ export const createKey = mutation(
     ...limitsFields,
     name: nameField,
     account: accountField,
-    kind: z._default(z.enum(['ordinary', 'provisioning']), 'ordinary'),
-    note: z._default(z.nullable(noteField), null),
-    expires_at: z._default(z.nullable(timeField), null),
+    kind: z._default(z.enum(KEY_KINDS), 'ordinary'),
+    note: orNull(noteField),
+    expires_at: orNull(timeField),
   }),
   async (deps, input, act): Promise<IssuedKeyRecord> => {
     const { store, clock } = deps
@@ -64,7 +66,7 @@ export const createKey = mutation(
   },
 )
 
-const namedKey = z.strictObject({ account: scopeField, key: z.string().check(z.minLength(1)) })
+const namedKey = z.strictObject({ account: scopeField, key: textField })
 
 /** One key with the remaining requests of its rate windows. @throws account_not_found, key_not_found */
 export const showKey = verb(namedKey, async (deps, { key, account }) =>

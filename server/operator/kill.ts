@@ -4,7 +4,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { isGenerationId } from '#domain/id.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
-import { scopeField } from '#forms/fields.ts'
+import { scopeField, textField } from '#forms/fields.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
@@ -24,7 +24,7 @@ export interface KillRecord {
   readonly ended: boolean
 }
 
-const named = z.strictObject({ account: scopeField, id: z.string().check(z.minLength(1)) })
+const named = z.strictObject({ account: scopeField, id: textField })
 type Named = z.output<typeof named>
 
 /** @throws what `findInFlight` throws */

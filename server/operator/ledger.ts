@@ -3,9 +3,9 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { renderDay, renderInstant } from '#domain/clock.ts'
 import type { EntryId } from '#domain/id.ts'
-import type { LedgerEntry } from '#domain/ledger.ts'
+import { type LedgerEntry, ENTRY_KINDS } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
-import { accountField, timeField } from '#forms/fields.ts'
+import { accountField, orNull, pageField, textField, timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKeyOfRecords } from './find-key.ts'
@@ -55,12 +55,12 @@ const MAX_ENTRIES = 100_000
 
 const rangeFields = {
   account: accountField,
-  key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
-  kind: z._default(z.nullable(z.enum(['charge', 'top_up', 'adjust', 'refund'])), null),
-  since: z._default(z.nullable(timeField), null),
-  until: z._default(z.nullable(timeField), null),
+  key: orNull(textField),
+  kind: orNull(z.enum(ENTRY_KINDS)),
+  since: orNull(timeField),
+  until: orNull(timeField),
   /** The last entry of the page before. */
-  before: z._default(z.nullable(z.string()), null),
+  before: orNull(z.string()),
 }
 
 const rangeForm = z.object(rangeFields)
@@ -83,7 +83,7 @@ async function toRange(deps: OperatorDeps, { id }: Account, input: z.output<type
 export const listLedger = verb(
   z.strictObject({
     ...rangeFields,
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ENTRIES)), 50),
+    limit: pageField(MAX_ENTRIES),
   }),
   async (deps, input): Promise<readonly EntryRecord[]> => {
     const account = await findAccount(deps, input.account)

@@ -5,7 +5,7 @@ import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from '#domain/key.ts'
 import { LIMITS, type LimitsRecord, renderLimits } from '#domain/limits.ts'
-import { limitsFields, scopeField, statedLimits } from '#forms/fields.ts'
+import { limitsFields, orNull, scopeField, statedLimits, textField } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
 import { requireAllowed } from './allowance.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
@@ -47,7 +47,7 @@ export const showLimits = verb(
   z.strictObject({
     /** Without it, of all keys the default account's. */
     account: scopeField,
-    key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
+    key: orNull(textField),
   }),
   async (deps, input): Promise<readonly KeyLimitsRecord[]> => {
     const at = deps.clock.now()
@@ -66,7 +66,7 @@ export const setLimits = mutation(
   z.strictObject({
     ...limitsFields,
     account: scopeField,
-    keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
+    keys: z.array(textField).check(z.minLength(1)),
   }),
   async (deps, input, act): Promise<readonly AmendedLimitsRecord[]> => {
     // All keys are found before any is changed, so that a misspelt name changes nothing.

@@ -5,7 +5,7 @@ import { type Instant, later, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
-import { nameField, readAs } from '#forms/fields.ts'
+import { nameField, readAs, textField } from '#forms/fields.ts'
 import { maySignUp } from '#signin/register/access.ts'
 import { emailKey, readEmail } from '#signin/register/email.ts'
 import {
@@ -222,7 +222,7 @@ function tooMany({ of, nextAt }: InvitationRefusal, at: Instant): GatewayError {
   return tooOften(`invitations are sent ${whose}`, { limit, most: MAX_INVITATIONS[of], nextAt }, at)
 }
 
-const namedMember = { account: accountName, person: z.string().check(z.minLength(1)) }
+const namedMember = { account: accountName, person: textField }
 
 /** @throws account_not_found, account_closed, person_not_found, invalid_request */
 export const setRole = mutation(

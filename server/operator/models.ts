@@ -21,6 +21,7 @@ import { DIALECTS, KIND_OF } from '#domain/work.ts'
 import {
   lineField,
   modifiersField,
+  orNull,
   perMillionField,
   priceField,
   serverToolsField,
@@ -72,11 +73,11 @@ type StatedPrices = z.output<typeof statedPrices>
 /** Sorted by id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
 export const listModels = verb(
   z.strictObject({
-    mask: z._default(z.nullable(z.string()), null),
-    provider: z._default(z.nullable(z.string()), null),
+    mask: orNull(z.string()),
+    provider: orNull(z.string()),
     unpriced: z._default(z.boolean(), false),
     /** Only models that a surface may ask. */
-    surface: z._default(z.nullable(z.enum(DIALECTS)), null),
+    surface: orNull(z.enum(DIALECTS)),
   }),
   async (deps, { mask, provider, unpriced, surface }): Promise<readonly ListedModelRecord[]> => {
     // An empty list would mean that the provider serves nothing.
@@ -156,14 +157,14 @@ export const addModel = mutation(
       }),
     ),
     kind: z._default(kindField, 'generate'),
-    embedding_space: z._default(z.nullable(embeddingSpaceField), null),
+    embedding_space: orNull(embeddingSpaceField),
     provider: z.optional(z.string()),
     upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
     name: z.optional(lineField(256).check(z.minLength(1))),
-    context_length: z._default(z.nullable(z.int().check(z.minimum(1))), null),
-    max_completion_tokens: z._default(z.nullable(z.int().check(z.minimum(1))), null),
+    context_length: orNull(z.int().check(z.minimum(1))),
+    max_completion_tokens: orNull(z.int().check(z.minimum(1))),
     images: z._default(z.boolean(), false),
-    wires: z._default(z.nullable(wiresField), null),
+    wires: orNull(wiresField),
     images_per_answer: z._default(z.int().check(z.minimum(1), z.maximum(MAX_IMAGES_PER_ANSWER)), 1),
   }),
   async (deps, input, act): Promise<ModelRecord> => {
@@ -222,7 +223,7 @@ export const priceModel = mutation(
   z.strictObject({
     ...priceFields,
     model: z.string(),
-    from: z._default(z.nullable(timeField), null),
+    from: orNull(timeField),
   }),
   (deps, input, act) =>
     changeModel(deps, input.model, (card) => {

@@ -7,8 +7,8 @@ import { draftEvent, type EventBody, type StoredEvent } from '#domain/event.ts'
 import type { EventId, KeyId } from '#domain/id.ts'
 import { type LimitName, type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import type { Channel } from '#domain/notice.ts'
-import { scopeField } from '#forms/fields.ts'
+import { type Channel, CHANNELS } from '#domain/notice.ts'
+import { orNull, pageField, scopeField, textField } from '#forms/fields.ts'
 import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findScope } from './find-account.ts'
@@ -128,8 +128,8 @@ export const listNotices = verb(
     account: scopeField,
     unseen: z._default(z.boolean(), false),
     /** The last event of the page before. */
-    before: z._default(z.nullable(z.string()), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_NOTICES)), 50),
+    before: orNull(z.string()),
+    limit: pageField(MAX_NOTICES),
   }),
   async (deps, { account, unseen, before, limit }): Promise<readonly ListedNoticeRecord[]> => {
     const within = await findScope(deps, account)
@@ -151,7 +151,7 @@ export const listNotices = verb(
 
 /** By id, or by its end as lists show it. @throws notice_not_found */
 export const showNotice = verb(
-  z.strictObject({ event: z.string().check(z.minLength(1)) }),
+  z.strictObject({ event: textField }),
   async (deps, { event: text }): Promise<NoticeDetailRecord> => {
     const { store } = deps
     const event = await findEvent(store.events, text)
@@ -181,7 +181,7 @@ async function findEvent(events: OperatorDeps['store']['events'], text: string) 
 /** Marks every notice up to one as seen; without one, all. @throws notice_not_found */
 export const seeNotices = mutation(
   'notices.seen',
-  z.strictObject({ event: z._default(z.nullable(z.string()), null) }),
+  z.strictObject({ event: orNull(z.string()) }),
   async ({ store }, input, act): Promise<SeenRecord> => {
     const [latest] = await store.events.list({ limit: 1 })
     const upTo = input.event === null ? latest?.id : (await findEvent(store.events, input.event)).id
@@ -192,7 +192,7 @@ export const seeNotices = mutation(
 /** Queues a notice marked as a test, quiet hours or not. @throws invalid_request where no address is set */
 export const testNotices = mutation(
   'notices.test',
-  z.strictObject({ channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null) }),
+  z.strictObject({ channel: orNull(z.enum(CHANNELS)) }),
   async ({ store, clock, live }, { channel }, act): Promise<TestRecord> => {
     const set = channelsOf(await store.noticeSettings.find())
     const channels = channel === null ? set : set.filter((one) => one === channel)

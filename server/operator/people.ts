@@ -4,7 +4,7 @@ import type { Account } from '#domain/account.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
-import { lineField, nameField, readAs, scopeField } from '#forms/fields.ts'
+import { lineField, nameField, orNull, pageField, readAs, scopeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import type { Role } from '#signin/register/membership.ts'
@@ -86,11 +86,11 @@ export const listPeople = verb(
   z.strictObject({
     account: scopeField,
     /** A substring of the e-mail address. */
-    matching: z._default(z.nullable(z.string()), null),
-    disabled: z._default(z.nullable(z.boolean()), null),
+    matching: orNull(z.string()),
+    disabled: orNull(z.boolean()),
     /** The last person of the previous page, by address or id. */
-    before: z._default(z.nullable(z.string()), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_LISTED)), 50),
+    before: orNull(z.string()),
+    limit: pageField(MAX_LISTED),
   }),
   async (deps, { account, matching, disabled, before, limit }) => {
     const accounts = await accountNames(deps)
@@ -226,7 +226,7 @@ export const linkIdentity = mutation(
     provider: z.string(),
     subject: lineField(MAX_SUBJECT_CHARS).check(z.minLength(1)),
     /** The person's name there. */
-    name: z._default(z.nullable(nameField), null),
+    name: orNull(nameField),
   }),
   async (deps, input, act) => {
     const { artifacts, identities } = deps.store.signin

@@ -4,7 +4,7 @@ import { untilCurrent } from '#domain/catalogue.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import { type Rate, rateAt } from '#domain/rate.ts'
-import { timeField } from '#forms/fields.ts'
+import { orNull, timeField } from '#forms/fields.ts'
 import { effectiveFrom } from './effective-from.ts'
 import { mutation, verb } from './verb.ts'
 
@@ -41,7 +41,7 @@ export const setRate = mutation(
   z.strictObject({
     pair: z.literal('USD/RUB'),
     rub_per_usd: rateField,
-    from: z._default(z.nullable(timeField), null),
+    from: orNull(timeField),
   }),
   ({ store, clock }, input, act) =>
     untilCurrent(async () => {

@@ -11,6 +11,7 @@ import { allows } from '#domain/key.ts'
 import { isModelId, type ModelCard, type Prices, priceAt } from '#domain/model-card.ts'
 import { FREE } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
+import { orNull } from '#forms/fields.ts'
 import { type PricedEntry, pricedEntry } from './catalog/read-catalog.ts'
 import { isSupported, shippedCatalog, toCard, toPrices, whyUnpriced } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -62,7 +63,7 @@ const MAX_ENTRIES = 50_000
 
 const refreshFields = {
   /** Null: the shipped catalog. */
-  entries: z._default(z.nullable(z.array(pricedEntry).check(z.maxLength(MAX_ENTRIES))), null),
+  entries: orNull(z.array(pricedEntry).check(z.maxLength(MAX_ENTRIES))),
   /** Only these models: ids, `<provider>/*`; none: all. */
   masks: z._default(z.array(z.string()), []),
   /** Whether models that the gateway does not have are added. */

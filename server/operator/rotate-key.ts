@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { later, renderInstant } from '#domain/clock.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
-import { scopeField } from '#forms/fields.ts'
+import { scopeField, textField } from '#forms/fields.ts'
 import { requireAllowed } from './allowance.ts'
 import { findKey } from './find-key.ts'
 import type { IssuedKeyRecord } from './keys.ts'
@@ -24,7 +24,7 @@ export const rotateKey = mutation(
   'keys.rotate',
   z.strictObject({
     account: scopeField,
-    key: z.string().check(z.minLength(1)),
+    key: textField,
     /** How long earlier secrets remain valid; 0 invalidates them at once. */
     grace_seconds: z._default(
       z.int(GRACE).check(z.minimum(0, GRACE), z.maximum(MAX_GRACE_SECONDS, GRACE)),

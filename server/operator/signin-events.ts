@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import type { ActId, EventId } from '#domain/id.ts'
-import { timeField } from '#forms/fields.ts'
+import { orNull, pageField, timeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { CABINET_ID, type Client } from '#signin/register/client.ts'
 import { isPersonId, type PersonId } from '#signin/register/person.ts'
@@ -48,15 +48,15 @@ const MAX_EVENTS = 10_000
 export const listSigninEvents = verb(
   z.strictObject({
     /** An address, or a person's id. */
-    person: z._default(z.nullable(z.string()), null),
-    client: z._default(z.nullable(z.string()), null),
-    outcome: z._default(z.nullable(z.string()), null),
+    person: orNull(z.string()),
+    client: orNull(z.string()),
+    outcome: orNull(z.string()),
     refused: z._default(z.boolean(), false),
-    since: z._default(z.nullable(timeField), null),
-    until: z._default(z.nullable(timeField), null),
+    since: orNull(timeField),
+    until: orNull(timeField),
     /** The last event of the page before. */
-    before: z._default(z.nullable(z.string()), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_EVENTS)), 50),
+    before: orNull(z.string()),
+    limit: pageField(MAX_EVENTS),
   }),
   async (deps, input): Promise<readonly SigninEventRecord[]> => {
     const { outcome, refused, since, until, before, limit } = input

@@ -5,6 +5,7 @@ import { pause } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { isServed } from '#domain/snapshot/watch.ts'
+import { orNull } from '#forms/fields.ts'
 import { readForm } from '#forms/read-form.ts'
 import { filterFields, toFilter } from './activity.ts'
 import { type ActivityRecord, renderActivity } from './activity-record.ts'
@@ -24,7 +25,7 @@ const HEARTBEAT_MS = 30_000
 const tailForm = z.strictObject({
   ...filterFields,
   errors: z._default(z.stringbool(), false),
-  least_total_ms: z._default(z.nullable(z.coerce.number().check(z.minimum(0))), null),
+  least_total_ms: orNull(z.coerce.number().check(z.minimum(0))),
 })
 
 /**

@@ -5,6 +5,7 @@ import { type ModelCard, priceAt, routeOf } from '#domain/model-card.ts'
 import type { ProbeAnswer } from '#domain/probe.ts'
 import { outputBoundOf, type Provider } from '#domain/provider.ts'
 import type { RouteHop } from '#domain/route.ts'
+import { orNull } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findModel } from './models.ts'
 import { findProvider } from './providers.ts'
@@ -39,8 +40,8 @@ export interface ProviderTestRecord {
  */
 export const testProviders = verb(
   z.strictObject({
-    name: z._default(z.nullable(z.string()), null),
-    model: z._default(z.nullable(z.string()), null),
+    name: orNull(z.string()),
+    model: orNull(z.string()),
     spend: z._default(z.boolean(), false),
     /** The time-out of a models list; a completion has the usual time-outs. */
     within_ms: z.optional(z.int().check(z.minimum(1), z.maximum(60_000))),

@@ -5,10 +5,10 @@ import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { channelsOf, type Threshold } from '#domain/low-balance.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
-import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
+import { type Channel, draftNotices, type LowBalanceFacts, CHANNELS } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
-import { accountField, usdField } from '#forms/fields.ts'
+import { accountField, orNull, usdField } from '#forms/fields.ts'
 import type { DeliveryConfig, OperatorDeps } from './deps.ts'
 import { findAccount, findOpenAccount } from './find-account.ts'
 import { inTurn } from './in-turn.ts'
@@ -117,7 +117,7 @@ export const testThreshold = mutation(
   'thresholds.test',
   z.strictObject({
     account: accountField,
-    channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
+    channel: orNull(z.enum(CHANNELS)),
   }),
   async (deps, input, act): Promise<TestRecord> => {
     const account = await findOpenAccount(deps, input.account)

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { type Drift, driftUsd } from '#domain/drift.ts'
 import { renderUsd } from '#domain/money.ts'
-import { scopeField, timeField } from '#forms/fields.ts'
+import { orNull, scopeField, timeField } from '#forms/fields.ts'
 import { percentOf } from './activity-record.ts'
 import { findScope } from './find-account.ts'
 import { verb } from './verb.ts'
@@ -35,7 +35,7 @@ const sizeOf = (drift: Drift): bigint => {
 
 /** Sorted by the absolute difference, largest first; of all accounts unless one is named. @throws account_not_found */
 export const showDrift = verb(
-  z.strictObject({ account: scopeField, since: z._default(z.nullable(timeField), null) }),
+  z.strictObject({ account: scopeField, since: orNull(timeField) }),
   async (deps, { account, since }): Promise<readonly DriftRecord[]> => {
     const within = await findScope(deps, account)
     const drifts = await deps.store.activity.drift({

@@ -14,7 +14,7 @@ import {
   type UsageRow,
   type UsageSum,
 } from '#domain/usage-report.ts'
-import { scopeField, timeField } from '#forms/fields.ts'
+import { orNull, scopeField, timeField } from '#forms/fields.ts'
 import { idleTurn } from '#runtime/next-turn.ts'
 import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -73,12 +73,12 @@ const dimensionField = z.enum(USAGE_DIMENSIONS)
 export const reportUsage = verb(
   z.strictObject({
     by: z._default(dimensionField, 'key'),
-    then_by: z._default(z.nullable(dimensionField), null),
+    then_by: orNull(dimensionField),
     /** Only these groups of `then_by`: ids of keys, names of models. */
     among: z.optional(z.array(z.nullable(z.string())).check(z.maxLength(MAX_AMONG))),
     account: scopeField,
-    since: z._default(z.nullable(timeField), null),
-    until: z._default(z.nullable(timeField), null),
+    since: orNull(timeField),
+    until: orNull(timeField),
     /** The number of groups with a row. */
     top: z._default(z.int().check(z.minimum(1), z.maximum(MAX_USAGE_GROUPS)), MAX_USAGE_GROUPS),
   }),

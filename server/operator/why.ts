@@ -7,7 +7,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { limitNamed, renderLimits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
-import { scopeField } from '#forms/fields.ts'
+import { scopeField, textField } from '#forms/fields.ts'
 import { findEntry } from './activity.ts'
 import { renderOperatorReceipt } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -55,7 +55,7 @@ export interface WhyRecord {
 
 /** @throws what `findEntry` throws */
 export const explain = verb(
-  z.strictObject({ account: scopeField, id: z.string().check(z.minLength(1)) }),
+  z.strictObject({ account: scopeField, id: textField }),
   async (deps, { id, account }): Promise<WhyRecord> => {
     const entry = await findEntry(deps, id, account, 'why')
     const receipt = renderOperatorReceipt(await readReceipt(deps.store, entry))

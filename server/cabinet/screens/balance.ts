@@ -1,4 +1,5 @@
 /** The money of the account: what there is, what moved, and who is told when it runs low. */
+import { ENTRY_KINDS } from '#domain/ledger.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
@@ -29,7 +30,6 @@ import { sentenceOf } from './failure.ts'
 import { isChanged, wereOf } from './were.ts'
 
 const PAGE = 30
-const KINDS = ['charge', 'top_up', 'adjust', 'refund'] as const
 
 export const showBalance: Show = async (visit) => drawBalance(visit, null)
 
@@ -257,14 +257,14 @@ ${table(
 async function ledgerOf(visit: Visit): Promise<Html> {
   const { words, act, account, url } = visit
   const query = url.searchParams
-  const kind = KINDS.find((name) => name === query.get('kind')) ?? null
+  const kind = ENTRY_KINDS.find((name) => name === query.get('kind')) ?? null
   const before = query.get('before')
   const entries = await act('ledger.list', { account: account.id, kind, before, limit: PAGE + 1 })
   const shown = entries.slice(0, PAGE)
   const last = shown.at(-1)
   return html`<div class="top"><h2 id="ledger">${words.balance.ledger}</h2>
 <a href="${hrefOf('/cabinet/balance.csv', { kind, account: visit.account.id })}" hx-boost="false">${words.activity.csv}</a></div>
-<form class="filters" method="get" action="/cabinet/balance">${choice('kind', words.balance.kind, [['', words.balance.all], ...KINDS.map((name) => [name, words.balance.kinds[name] ?? name] as const)], kind ?? '')}
+<form class="filters" method="get" action="/cabinet/balance">${choice('kind', words.balance.kind, [['', words.balance.all], ...ENTRY_KINDS.map((name) => [name, words.balance.kinds[name] ?? name] as const)], kind ?? '')}
 <button type="submit">${words.activity.filter}</button></form>
 ${table(
   words.balance.ledger,
@@ -308,7 +308,7 @@ const COLUMNS = [
 
 /** The whole ledger, read a page at a time as the browser takes it. */
 export const ledgerFile: Show = async ({ act, account, url }) => {
-  const kind = KINDS.find((name) => name === url.searchParams.get('kind')) ?? null
+  const kind = ENTRY_KINDS.find((name) => name === url.searchParams.get('kind')) ?? null
   return csvInPages('ledger.csv', COLUMNS, (before, limit) =>
     act('ledger.list', { account: account.id, kind, before, limit }),
   )

@@ -1,4 +1,5 @@
 /** The schema of the configuration file: sections, fields, defaults. Unknown fields are refused. */
+import { KEY_KINDS } from '#domain/key.ts'
 import * as z from 'zod/mini'
 import { isModelId, MAX_IMAGES_PER_ANSWER, type Prices } from '#domain/model-card.ts'
 import { FREE, readRubPerUsd } from '#domain/money.ts'
@@ -13,6 +14,7 @@ import {
   limitsFields,
   modifiersField,
   nameField,
+  orNull,
   perMillionField,
   priceField,
   readAs,
@@ -152,7 +154,7 @@ const keyDocument = z.strictObject({
   account: accountField,
   /** Needed when several keys of the account have the name. */
   id: z.optional(z.string()),
-  kind: z._default(z.enum(['ordinary', 'provisioning']), 'ordinary'),
+  kind: z._default(z.enum(KEY_KINDS), 'ordinary'),
   note: z.optional(keptNoteField),
   expires_at: z.optional(timeField),
   disabled: z._default(z.boolean(), false),
@@ -236,7 +238,7 @@ export const gatewayDocument = z.strictObject({
       require_pkce: z._default(z.boolean(), true),
       public: z._default(z.boolean(), false),
       device: z._default(z.boolean(), false),
-      backchannel_logout_uri: z._default(z.nullable(z.string()), null),
+      backchannel_logout_uri: orNull(z.string()),
       id_token_claims: z._default(z.boolean(), true),
       /** Absent: everybody who can sign in. */
       allowed: z.optional(allowedField),

@@ -3,6 +3,7 @@ import type { Account } from '#domain/account.ts'
 import type { AccountDaySpend } from '#domain/admission.ts'
 import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domain/clock.ts'
 import { isUsedUp } from '#domain/limits.ts'
+import { channelsOf } from '#domain/low-balance.ts'
 import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
@@ -38,10 +39,7 @@ export async function readMoney(
   const current = (await store.accounts.find(account.id)) ?? account
   const use = await readUse(deps, current, now)
   const { name, balance } = current
-  const channels = [
-    ...(threshold.email === null ? [] : (['email'] as const)),
-    ...(threshold.webhookUrl === null ? [] : (['webhook'] as const)),
-  ]
+  const channels = channelsOf(threshold)
   const dayCap = current.limits.dailySpend ?? caps.day
   const monthCap = current.limits.monthlySpend ?? caps.month
   return {

@@ -1,4 +1,5 @@
 /** The snapshot that the dashboard displays, as sent over the operator's socket. */
+import { type Channel, type NoticeState } from '#domain/notice.ts'
 import type { LimitsOfEach } from '#domain/limits.ts'
 import type { NodeRecord } from '#domain/node.ts'
 import type { AttemptRecord } from '#domain/receipt-report.ts'
@@ -178,9 +179,9 @@ export interface RunwayRecord {
 }
 
 export interface ChannelRecord {
-  readonly channel: 'email' | 'webhook'
+  readonly channel: Channel
   /** The state of its last notice; null without one. */
-  readonly last: 'pending' | 'delivered' | 'dead' | null
+  readonly last: NoticeState | null
 }
 
 export interface KeysRecord {

@@ -5,7 +5,8 @@ import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 
 /** The protocol: OpenID Connect, or GitHub's variant of OAuth 2.0. */
-export type IdentityProviderType = 'oidc' | 'github'
+export const IDENTITY_PROVIDER_TYPES = ['oidc', 'github'] as const
+export type IdentityProviderType = (typeof IDENTITY_PROVIDER_TYPES)[number]
 
 export interface IdentityProvider {
   /** `google`: part of the redirect URI, so it never changes. */
