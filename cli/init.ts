@@ -43,10 +43,11 @@ export const mount: Mount = (root) =>
           printNote(context, `· the previous database is kept: ${clean(setAside)}`)
         const input = {
           demo: flags.demo,
-          ...(flags.name === undefined ? {} : { key_name: flags.name }),
-          ...(flags.demoCredit === undefined
-            ? {}
-            : { demo_credit_usd: readMoney('--demo-credit', flags.demoCredit) }),
+          key_name: flags.name,
+          demo_credit_usd:
+            flags.demoCredit === undefined
+              ? undefined
+              : readMoney('--demo-credit', flags.demoCredit),
         }
         const answers = asksQuestions(context, flags) ? await ask(context) : null
         const made = await call(context, 'init', input, { create: true })

@@ -80,12 +80,11 @@ const readRole = ({ role = '' }: Flags) => readChoice('--role', role, ROLES)
 
 const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
   async add(context, { account, person: email }, flags) {
-    const { name } = flags
     const member = await call(context, 'accounts.members.add', {
       account,
       email,
       role: readRole(flags),
-      ...(name === undefined ? {} : { name }),
+      name: flags.name,
     })
     if (context.json) return printJson(member)
     const before = member.previous_role === null ? '' : ` (was ${member.previous_role})`

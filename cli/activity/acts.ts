@@ -1,7 +1,7 @@
 /** `gatewayctl activity list --admin`: who changed what, and when. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
-import { readSince } from '../flags/read-value.ts'
+import { type RangeFlags, readRange } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { type ListingFlags, printListing } from '../terminal/listing.ts'
 import type { Column } from '../terminal/output.ts'
@@ -9,19 +9,11 @@ import { relativeTime } from '../terminal/relative-time.ts'
 
 type Act = VerbRecord<'acts.list'>[number]
 
-export interface ActFlags extends ListingFlags {
-  readonly since?: string
-  readonly until?: string
-}
+export type ActFlags = ListingFlags & RangeFlags
 
 /** Newest first. */
 export async function listActs(context: Context, flags: ActFlags): Promise<void> {
-  const now = context.clock.now()
-  const { since, until } = flags
-  const query = {
-    since: since === undefined ? null : readSince('--since', since, now),
-    until: until === undefined ? null : readSince('--until', until, now),
-  }
+  const query = readRange(flags, context.clock.now())
   await printListing<Act>(context, flags, {
     page: (last, limit) =>
       call(context, 'acts.list', { ...query, before: last?.id ?? null, limit }),

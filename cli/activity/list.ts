@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readSince } from '../flags/read-value.ts'
+import { type RangeFlags, readRange } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
 import type { Column } from '../terminal/output.ts'
@@ -16,9 +16,7 @@ import { warnOfUnknown } from './warn-of-unknown.ts'
 
 type Line = VerbRecord<'activity.list'>[number]
 
-interface Flags extends FilterFlags, ListingFlags {
-  readonly since?: string
-  readonly until?: string
+interface Flags extends FilterFlags, ListingFlags, RangeFlags {
   readonly admin?: boolean
 }
 
@@ -65,15 +63,10 @@ async function listAdmin(context: Context, flags: Flags): Promise<void> {
   await listActs(context, flags)
 }
 
-function toQuery(context: Context, flags: Flags) {
-  const now = context.clock.now()
-  const { since, until } = flags
-  return {
-    ...readFilterFlags(context, flags),
-    since: since === undefined ? null : readSince('--since', since, now),
-    until: until === undefined ? null : readSince('--until', until, now),
-  }
-}
+const toQuery = (context: Context, flags: Flags) => ({
+  ...readFilterFlags(context, flags),
+  ...readRange(flags, context.clock.now()),
+})
 
 const columns = (context: Context, { isMixed, nameOf }: Scope): readonly Column<Line>[] => [
   {

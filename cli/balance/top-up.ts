@@ -22,8 +22,8 @@ export const mount: Mount = (balance) =>
         const record = await call(context, 'balance.top-up', {
           ...context.accountInput,
           amount_usd: await readAmount(context, 'the amount', amount),
-          ...(flags.ref === undefined ? {} : { ref: flags.ref }),
-          ...(flags.note === undefined ? {} : { note: flags.note }),
+          ref: flags.ref,
+          note: flags.note,
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.entry.id)

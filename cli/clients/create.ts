@@ -1,9 +1,9 @@
 /** `gatewayctl clients create`: registers an application that people sign in to. */
 import { action, type Mount } from '../action.ts'
+import { collect } from '../flags/collect.ts'
 import { call } from '../gateway/operator.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { BACKCHANNEL_HELP } from './backchannel-flag.ts'
-import { collect } from './collect.ts'
 import { DEVICE_HELP } from './device-flag.ts'
 import { showIssued } from './show-issued.ts'
 

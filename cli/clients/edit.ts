@@ -1,15 +1,18 @@
 /** `gatewayctl clients edit`: changes an application from its next request on; fields not given stay. */
+
+import { definedIn } from '#domain/stated.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
+import { collect } from '../flags/collect.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { noteDone } from '../terminal/output.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { BACKCHANNEL_HELP } from './backchannel-flag.ts'
-import { collect } from './collect.ts'
 import { DEVICE_HELP } from './device-flag.ts'
 import { showClient } from './show-client.ts'
 
@@ -50,20 +53,18 @@ export const mount: Mount = (clients) =>
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(async (context, client: string, flags: Flags) => {
-        const { name, logoutUri, device, backchannelLogoutUri: backchannel, idTokenClaims } = flags
+        const { name, logoutUri, device, backchannelLogoutUri: backchannel } = flags
         const redirects = [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])]
-        const requirePkce = readPkce(flags)
-        const allowed = readAllow(flags.allow)
-        const stated = {
-          ...(name !== undefined && { name }),
-          ...(redirects.length > 0 && { redirect_uris: redirects }),
-          ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
-          ...(requirePkce !== undefined && { require_pkce: requirePkce }),
-          ...(device !== undefined && { device }),
-          ...(idTokenClaims !== undefined && { id_token_claims: idTokenClaims }),
-          ...(backchannel !== undefined && { backchannel_logout_uri: backchannel || null }),
-          ...(allowed !== undefined && { allowed }),
-        }
+        const stated = definedIn({
+          name,
+          redirect_uris: redirects.length > 0 ? redirects : undefined,
+          logout_uris: logoutUri && [...logoutUri],
+          require_pkce: readPkce(flags),
+          device,
+          id_token_claims: flags.idTokenClaims,
+          backchannel_logout_uri: backchannel === undefined ? undefined : backchannel || null,
+          allowed: readAllow(flags.allow),
+        })
         if (Object.keys(stated).length === 0) {
           throw usageError(
             'no change given',
@@ -97,6 +98,5 @@ function readPkce({ pkce, requirePkce }: Flags): boolean | undefined {
   if (requirePkce !== undefined) {
     throw usageError(`--pkce and --${requirePkce ? '' : 'no-'}require-pkce cannot be combined`)
   }
-  if (pkce === 'required' || pkce === 'optional') return pkce === 'required'
-  throw usageError(`--pkce must be required or optional (got "${pkce}")`)
+  return readChoice('--pkce', pkce, ['required', 'optional']) === 'required'
 }

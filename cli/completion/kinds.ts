@@ -1,9 +1,10 @@
 /** What completes an argument or flag: names of objects, files, or fixed words. */
-import { ENTRY_KINDS } from '#domain/ledger.ts'
-import { KEY_KINDS } from '#domain/key.ts'
-import { CHANNELS } from '#domain/notice.ts'
+
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/files/names.ts'
+import { KEY_KINDS } from '#domain/key.ts'
+import { ENTRY_KINDS } from '#domain/ledger.ts'
+import { CHANNELS } from '#domain/notice.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
 import { DIALECTS } from '#domain/work.ts'

@@ -1,4 +1,5 @@
 /** The limits of a key as flags, shared by the commands that create or change a key. */
+
 import type { Command } from 'commander'
 import { MAX_WINDOW_SLOTS } from '#domain/key.ts'
 import {
@@ -10,6 +11,7 @@ import {
 } from '#domain/limits.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
+import { collect } from './collect.ts'
 import { readCeiling } from './read-amount.ts'
 import { readLimitCount } from './read-value.ts'
 
@@ -34,8 +36,6 @@ const TYPED = {
   masks: ['<mask>', ''],
 } as const
 
-const gather = (mask: string, masks: readonly string[] = []): readonly string[] => [...masks, mask]
-
 /** Adds the flags, of an account only those that it may have; `none` lifts a limit. */
 export function addLimitFlags(command: Command, of: 'key' | 'account' = 'key'): Command {
   for (const { flag, unit, about, isOfKey = false } of STATED_LIMITS) {
@@ -44,7 +44,7 @@ export function addLimitFlags(command: Command, of: 'key' | 'account' = 'key'): 
     command.option(`--${flag} ${value}`, `${about.replaceAll('`', '').toLowerCase()}, ${forms}`)
   }
   return command
-    .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeatable", gather)
+    .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeatable", collect)
     .option('--allow-all', 'allow every model')
 }
 

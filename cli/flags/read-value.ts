@@ -49,6 +49,10 @@ export function readMoney(flag: string, text: string): string {
   throw usageError(`${flag} must be an amount of dollars such as 20 or 20.00 (got "${text}")`)
 }
 
+/** Null for `none`, which takes away what there is. */
+export const orNone = (text: string | undefined): string | null | undefined =>
+  text === 'none' ? null : text
+
 /** Dollars, or null for `none`. */
 export const readLimitMoney = (flag: string, text: string): string | null =>
   text === 'none' ? null : readMoney(flag, text)
@@ -79,8 +83,24 @@ export function readSince(flag: string, text: string, now: Instant): string {
   )
 }
 
-/** A future time: RFC 3339, a date or how long from now; null for `never`. */
-export function readUntil(flag: string, text: string, now: Instant): string | null {
+export interface RangeFlags {
+  readonly since?: string
+  readonly until?: string
+}
+
+/** The times between which a list is; null for each that is not given. */
+export const readRange = ({ since, until }: RangeFlags, now: Instant) => ({
+  since: since === undefined ? null : readSince('--since', since, now),
+  until: until === undefined ? null : readSince('--until', until, now),
+})
+
+/** A future time: RFC 3339, a date or how long from now; null for `never`, undefined where it is not given. */
+export function readUntil(
+  flag: string,
+  text: string | undefined,
+  now: Instant,
+): string | null | undefined {
+  if (text === undefined) return undefined
   if (text === 'never') return null
   const stated = readAhead(flag, text, now)
   if (stated !== undefined) return stated
@@ -89,8 +109,13 @@ export function readUntil(flag: string, text: string, now: Instant): string | nu
   )
 }
 
-/** When something takes effect: RFC 3339, a date or how long from now. */
-export function readStart(flag: string, text: string, now: Instant): string {
+/** When something takes effect: RFC 3339, a date or how long from now; undefined where it is not given. */
+export function readStart(
+  flag: string,
+  text: string | undefined,
+  now: Instant,
+): string | undefined {
+  if (text === undefined) return undefined
   const stated = readAhead(flag, text, now)
   if (stated !== undefined) return stated
   throw usageError(

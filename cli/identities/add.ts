@@ -1,6 +1,8 @@
 /** `gatewayctl identities add`: an external identity provider that people may sign in with. */
+import { IDENTITY_PROVIDER_TYPES } from '#signin/register/identity-provider.ts'
 import { action, type Mount } from '../action.ts'
-import { collect } from '../clients/collect.ts'
+import { collect } from '../flags/collect.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -33,17 +35,18 @@ export const mount: Mount = (identities) =>
     .option('--from-env <name>', 'read the client secret from this variable')
     .action(
       action(async (context, name: string, flags: Flags) => {
-        const { clientId, issuer, label, authoritativeFor } = flags
+        const { clientId, issuer, type, label, authoritativeFor } = flags
         const stated = {
           name,
           client_id: clientId,
-          ...(issuer === undefined ? {} : { issuer }),
-          ...(flags.type === undefined ? {} : { type: readType(flags.type) }),
-          ...(label === undefined ? {} : { label }),
-          ...(authoritativeFor === undefined ? {} : { authoritative_for: [...authoritativeFor] }),
+          issuer,
+          type:
+            type === undefined ? undefined : readChoice('--type', type, IDENTITY_PROVIDER_TYPES),
+          label,
+          authoritative_for: authoritativeFor && [...authoritativeFor],
         }
         const added = await withSecretLast(context, flags, 'secret', (secret) =>
-          call(context, 'identities.add', { ...stated, ...(secret == null ? {} : { secret }) }),
+          call(context, 'identities.add', { ...stated, secret: secret ?? undefined }),
         )
         noteDone(context, `added identity provider ${clean(name)}`)
         showProvider(context, added)

@@ -1,8 +1,8 @@
 /** `gatewayctl identities edit`: changes an identity provider from the next sign-in on; fields not given stay. */
 import type { VerbInput } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { collect } from '../clients/collect.ts'
 import type { Context } from '../context.ts'
+import { collect } from '../flags/collect.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -39,17 +39,16 @@ export const mount: Mount = (identities) =>
         const hasSecret = newSecret === true || keyFile !== undefined || fromEnv !== undefined
         const stated = {
           name,
-          ...(clientId === undefined ? {} : { client_id: clientId }),
-          ...(label === undefined ? {} : { label }),
-          ...(authoritativeFor === undefined
-            ? {}
-            : { authoritative_for: authoritativeFor === false ? [] : [...authoritativeFor] }),
+          client_id: clientId,
+          label,
+          authoritative_for:
+            authoritativeFor === false ? [] : authoritativeFor && [...authoritativeFor],
         }
         if (hasSecret) await judge(context, stated)
         const secret = hasSecret ? await readSecretInput(context, flags) : null
         const edited = await call(context, 'identities.edit', {
           ...stated,
-          ...(secret === null ? {} : { secret }),
+          secret: secret ?? undefined,
         })
         noteDone(context, `changed identity provider ${clean(name)}`)
         showProvider(context, edited)

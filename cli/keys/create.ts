@@ -31,13 +31,9 @@ export const mount: Mount = (keys) =>
           ...context.accountInput,
           ...(await readLimitFlags(context, flags, null)),
           name,
-          ...(flags.kind === undefined
-            ? {}
-            : { kind: readChoice('--kind', flags.kind, KEY_KINDS) }),
-          ...(flags.note === undefined ? {} : { note: flags.note }),
-          ...(flags.expires === undefined
-            ? {}
-            : { expires_at: readUntil('--expires', flags.expires, context.clock.now()) }),
+          kind: flags.kind === undefined ? undefined : readChoice('--kind', flags.kind, KEY_KINDS),
+          note: flags.note,
+          expires_at: readUntil('--expires', flags.expires, context.clock.now()),
         }
         const file = flags.out === undefined ? null : reserveFile(flags.out)
         try {

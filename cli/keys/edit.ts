@@ -1,4 +1,5 @@
 /** `gatewayctl keys edit`: name, note, expiry and enabled state of a key, from its next request on. */
+import { definedIn } from '#domain/stated.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -32,14 +33,12 @@ export const mount: Mount = (keys) =>
           throw usageError('--disable and --enable cannot be combined')
         }
         const { name, note, expires } = flags
-        const stated = {
-          ...(name !== undefined && { name }),
-          ...(note !== undefined && { note: note === '' ? null : note }),
-          ...((flags.disable || flags.enable) && { disabled: flags.disable === true }),
-          ...(expires !== undefined && {
-            expires_at: readUntil('--expires', expires, context.clock.now()),
-          }),
-        }
+        const stated = definedIn({
+          name,
+          note: note === '' ? null : note,
+          disabled: flags.disable || flags.enable ? flags.disable === true : undefined,
+          expires_at: readUntil('--expires', expires, context.clock.now()),
+        })
         if (Object.keys(stated).length === 0) {
           throw usageError('no change given', `gatewayctl keys edit ${shellWord(key)} --name NEW`)
         }

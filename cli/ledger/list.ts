@@ -4,7 +4,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { readChoice } from '../flags/read-choice.ts'
-import { readSince } from '../flags/read-value.ts'
+import { type RangeFlags, readRange } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
 import type { Column } from '../terminal/output.ts'
@@ -13,11 +13,9 @@ import { noteScope } from '../terminal/scope.ts'
 
 type Entry = VerbRecord<'ledger.list'>[number]
 
-interface Flags extends ListingFlags {
+interface Flags extends ListingFlags, RangeFlags {
   readonly key?: string
   readonly kind?: string
-  readonly since?: string
-  readonly until?: string
 }
 
 export const mount: Mount = (ledger) =>
@@ -32,13 +30,11 @@ export const mount: Mount = (ledger) =>
     .option('--csv', 'comma-separated, with a header')
     .action(
       action(async (context, flags: Flags) => {
-        const now = context.clock.now()
         const query = {
           ...context.accountInput,
           key: flags.key ?? null,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, ENTRY_KINDS),
-          since: flags.since === undefined ? null : readSince('--since', flags.since, now),
-          until: flags.until === undefined ? null : readSince('--until', flags.until, now),
+          ...readRange(flags, context.clock.now()),
         }
         await noteScope(context, 'default account')
         await printListing<Entry>(context, flags, {

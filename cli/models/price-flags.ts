@@ -1,7 +1,10 @@
 /** Prices as flags, in dollars per million tokens or per image. */
+
 import type { Command } from 'commander'
+import { definedIn } from '#domain/stated.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
+import { collect } from '../flags/collect.ts'
 import { readLimitMoney, readMoney } from '../flags/read-value.ts'
 
 export interface PriceFlags {
@@ -17,11 +20,6 @@ export interface PriceFlags {
   readonly serverTools?: readonly string[]
   readonly modifiers?: readonly string[]
 }
-
-const gather = (price: string, prices: readonly string[] = []): readonly string[] => [
-  ...prices,
-  price,
-]
 
 export const addPriceFlags = (command: Command): Command =>
   command
@@ -39,17 +37,17 @@ export const addPriceFlags = (command: Command): Command =>
     .option(
       '--per-image-usd <price>',
       'per generated image: X, SIZE=X or SIZE/QUALITY=X; repeatable; or none',
-      gather,
+      collect,
     )
     .option(
       '--server-tools <tool=price>',
       "per 1,000 calls of a tool of the vendor's, such as web_search=10; repeatable; or none",
-      gather,
+      collect,
     )
     .option(
       '--modifiers <field=value=factor>',
       'factor of the whole price, such as service_tier=priority=2; repeatable; or none',
-      gather,
+      collect,
     )
 
 /** The given prices by their API names. @throws CommandError 2 */
@@ -72,9 +70,7 @@ export function readPriceFlags(flags: PriceFlags) {
     server_tools: readNamed('--server-tools', 'TOOL=PRICE', flags.serverTools),
     modifiers: readNamed('--modifiers', 'FIELD=VALUE=FACTOR', flags.modifiers),
   }
-  return Object.fromEntries(
-    Object.entries(stated).filter(([, value]) => value !== undefined),
-  ) as Partial<typeof stated>
+  return definedIn(stated)
 }
 
 const isNone = (prices: readonly string[] | undefined): boolean =>

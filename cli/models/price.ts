@@ -27,9 +27,7 @@ export const mount: Mount = (models) =>
         const record = await call(context, 'models.price', {
           ...readPriceFlags(flags),
           model,
-          ...(flags.from === undefined
-            ? {}
-            : { from: readStart('--from', flags.from, context.clock.now()) }),
+          from: readStart('--from', flags.from, context.clock.now()),
         })
         if (context.json) return printJson(record)
         // Prints the added price, which may take effect later, and not the current one.

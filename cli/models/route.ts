@@ -135,9 +135,9 @@ async function act(context: Context, model: string, flags: Flags): Promise<Acted
     const route = await call(context, 'models.route.set', {
       model,
       provider: via,
-      ...(upstream === undefined ? {} : { upstream }),
-      ...(order === undefined ? {} : { position: readCount('--order', order) }),
-      ...(weight === undefined ? {} : { weight: readCount('--weight', weight) }),
+      upstream,
+      position: order === undefined ? undefined : readCount('--order', order),
+      weight: weight === undefined ? undefined : readCount('--weight', weight),
     })
     return { route, message: describeSet(route, model, via) }
   }

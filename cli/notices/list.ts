@@ -29,7 +29,7 @@ export const mount: Mount = (notices) =>
         await printListing<Notice>(context, flags, {
           page: (last, limit) =>
             call(context, 'notices.list', {
-              ...(flags.of !== undefined && { account: flags.of }),
+              account: flags.of,
               unseen: flags.unseen === true,
               before: last?.event_id ?? null,
               limit,

@@ -1,9 +1,12 @@
 /** `gatewayctl notices set`: changes the given settings; a webhook's secret is shown only when it is created. */
+
+import { definedIn } from '#domain/stated.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readChoice } from '../flags/read-choice.ts'
+import { orNone } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
@@ -43,19 +46,19 @@ export const mount: Mount = (notices) =>
       }),
     )
 
-const toInput = (flags: Flags) => ({
-  ...(flags.email !== undefined && { email: orNull(flags.email) }),
-  ...(flags.webhook !== undefined && { webhook_url: orNull(flags.webhook) }),
-  ...(flags.rotateSecret && { rotate_secret: true }),
-  ...(flags.at !== undefined && { ceiling_percents: readPercents(flags.at) }),
-  ...(flags.quietHours !== undefined && { quiet: orNull(flags.quietHours) }),
-  ...(flags.digest !== undefined && { digest_at: orNull(flags.digest) }),
-  ...(flags.wake !== undefined && {
-    wakes_for_critical: readChoice('--wake', flags.wake, ['critical', 'nothing']) === 'critical',
-  }),
-})
+const toInput = ({ email, webhook, rotateSecret, at, quietHours, digest, wake }: Flags) =>
+  definedIn({
+    email: orNone(email),
+    webhook_url: orNone(webhook),
+    rotate_secret: rotateSecret || undefined,
+    ceiling_percents: at === undefined ? undefined : readPercents(at),
+    quiet: orNone(quietHours),
+    digest_at: orNone(digest),
+    wakes_for_critical:
+      wake === undefined ? undefined : readChoice('--wake', wake, WAKES) === 'critical',
+  })
 
-const orNull = (text: string): string | null => (text === 'none' ? null : text)
+const WAKES = ['critical', 'nothing'] as const
 
 function readPercents(text: string): number[] {
   if (text === 'none') return []

@@ -41,17 +41,12 @@ export const mount: Mount = (providers) =>
       action(async (context, name: string, flags: Flags) => {
         const stated = {
           name,
-          ...(flags.type === undefined ? {} : { type: flags.type }),
+          type: flags.type,
           ...readAddress(flags),
-          ...(flags.outputBound === undefined
-            ? {}
-            : { output_bound: readOutputBound(flags.outputBound) }),
+          output_bound: readOutputBound(flags.outputBound),
         }
         const record = await withSecretLast(context, flags, 'credential', (credential) =>
-          call(context, 'providers.add', {
-            ...stated,
-            ...(credential === undefined ? {} : { credential }),
-          }),
+          call(context, 'providers.add', { ...stated, credential }),
         )
         if (context.quiet) return print(record.name)
         const checked = flags.check ? await checkProvider(context, name) : null

@@ -62,8 +62,8 @@ function refuseFlags(act: string, { weight, keyFile, fromEnv }: Flags): void {
 
 /** Of one that is there, a weight alone changes the weight alone. */
 async function add(context: Context, provider: string, name: string, flags: Flags): Promise<void> {
-  const weight = flags.weight === undefined ? {} : { weight: readCount('--weight', flags.weight) }
-  const stated = { provider, name, ...weight }
+  const weight = flags.weight === undefined ? undefined : readCount('--weight', flags.weight)
+  const stated = { provider, name, weight }
   const isKeyStated = flags.keyFile !== undefined || flags.fromEnv !== undefined
   const known = await call(context, 'providers.credentials.list', { provider })
   const isKnown = known.credentials.some((one) => one.name === name)

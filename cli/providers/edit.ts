@@ -1,5 +1,7 @@
 /** `gatewayctl providers edit`: changes key, base URL or type; models, prices and routes stay. */
+
 import type { ProviderType } from '#domain/provider.ts'
+import { definedIn } from '#domain/stated.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -39,11 +41,11 @@ export const mount: Mount = (providers) =>
       action(async (context, name: string, flags: Flags) => {
         const { type, outputBound, keyFile, fromEnv, key } = flags
         const isKeyStated = keyFile !== undefined || fromEnv !== undefined || key === false
-        const stated = {
-          ...(type !== undefined && { type }),
+        const stated = definedIn({
+          type,
           ...readAddress(flags),
-          ...(outputBound !== undefined && { output_bound: readOutputBound(outputBound) }),
-        }
+          output_bound: readOutputBound(outputBound),
+        })
         if (!isKeyStated && Object.keys(stated).length === 0) {
           throw usageError(
             'no change given',

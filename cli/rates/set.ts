@@ -30,10 +30,7 @@ export const mount: Mount = (rates) =>
             `the rate must be rubles per dollar such as 92.50: more than 0, up to 1000000, at most 6 places (got "${rate}")`,
           )
         }
-        const effective =
-          flags.from === undefined
-            ? {}
-            : { from: readStart('--from', flags.from, context.clock.now()) }
+        const from = readStart('--from', flags.from, context.clock.now())
         const before = await call(context, 'rates.show', {})
         const percent = (Number(rate) / Number(before.rub_per_usd) - 1) * 100
         if (before.set_by_operator && Math.abs(percent) > LARGE_MOVE_PERCENT) {
@@ -45,7 +42,7 @@ export const mount: Mount = (rates) =>
         const record = await call(context, 'rates.set', {
           pair,
           rub_per_usd: rate,
-          ...effective,
+          from,
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.rub_per_usd)

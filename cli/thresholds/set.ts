@@ -1,9 +1,12 @@
 /** `gatewayctl thresholds set`: changes the given fields; a webhook's secret is shown only when it is created. */
+
+import { definedIn } from '#domain/stated.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCeiling } from '../flags/read-amount.ts'
+import { orNone } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
@@ -29,14 +32,13 @@ export const mount: Mount = (thresholds) =>
     .action(
       action(async (context, flags: Flags) => {
         const { below, email, webhook, rotateSecret = false } = flags
-        const stated = {
-          ...(below === undefined
-            ? {}
-            : { threshold_usd: await readCeiling(context, '--below', below) }),
-          ...(email === undefined ? {} : { email: orNull(email) }),
-          ...(webhook === undefined ? {} : { webhook_url: orNull(webhook) }),
-          ...(rotateSecret ? { rotate_secret: true } : {}),
-        }
+        const stated = definedIn({
+          threshold_usd:
+            below === undefined ? undefined : await readCeiling(context, '--below', below),
+          email: orNone(email),
+          webhook_url: orNone(webhook),
+          rotate_secret: rotateSecret || undefined,
+        })
         if (Object.keys(stated).length === 0) {
           throw usageError('no change given', 'gatewayctl thresholds set --below 20')
         }
@@ -48,8 +50,6 @@ export const mount: Mount = (thresholds) =>
         showChanges(context, record)
       }),
     )
-
-const orNull = (text: string): string | null => (text === 'none' ? null : text)
 
 /** With a new secret, standard output is exactly that secret, for scripts. */
 function showChanges(context: Context, record: SetRecord): void {

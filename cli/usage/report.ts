@@ -94,7 +94,7 @@ function toQuery(context: Context, { by, thenBy, since, until, top, csv }: Flags
     then_by: thenBy === undefined ? null : readDimension('--then-by', thenBy),
     since: readSince('--since', since, now),
     until: until === undefined ? null : readSince('--until', until, now),
-    ...(rows !== undefined && { top: readCount('--top', rows) }),
+    top: rows === undefined ? undefined : readCount('--top', rows),
   }
 }
 

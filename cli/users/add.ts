@@ -17,7 +17,7 @@ export const mount: Mount = (users) =>
         const person = await call(context, 'users.add', {
           ...context.accountInput,
           email,
-          ...(name === undefined ? {} : { name }),
+          name,
         })
         noteDone(context, `added ${clean(person.email)}`)
         showPerson(context, person)

@@ -30,8 +30,8 @@ export const mount: Mount = (users) =>
         const edited = await call(context, 'users.edit', {
           ...context.accountInput,
           person,
-          ...(name !== undefined && { name }),
-          ...(email !== undefined && { email }),
+          name,
+          email,
         })
         noteDone(context, `changed ${clean(edited.email)}`)
         showPerson(context, edited)

@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readSince } from '../flags/read-value.ts'
+import { type RangeFlags, readRange } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
 import type { Column } from '../terminal/output.ts'
@@ -11,13 +11,11 @@ import { relativeTime } from '../terminal/relative-time.ts'
 
 type Event = VerbRecord<'users.events'>[number]
 
-interface Flags extends ListingFlags {
+interface Flags extends ListingFlags, RangeFlags {
   readonly person?: string
   readonly client?: string
   readonly outcome?: string
   readonly refused?: boolean
-  readonly since?: string
-  readonly until?: string
 }
 
 export const mount: Mount = (users) =>
@@ -51,18 +49,13 @@ export const mount: Mount = (users) =>
       }),
     )
 
-function toQuery(context: Context, flags: Flags) {
-  const { person, client, outcome, refused, since, until } = flags
-  const now = context.clock.now()
-  return {
-    person: person ?? null,
-    client: client ?? null,
-    outcome: outcome ?? null,
-    refused: refused === true,
-    since: since === undefined ? null : readSince('--since', since, now),
-    until: until === undefined ? null : readSince('--until', until, now),
-  }
-}
+const toQuery = (context: Context, flags: Flags) => ({
+  person: flags.person ?? null,
+  client: flags.client ?? null,
+  outcome: flags.outcome ?? null,
+  refused: flags.refused === true,
+  ...readRange(flags, context.clock.now()),
+})
 
 const changesOf = ({ changed }: Event): string | null => changed && JSON.stringify(changed)
 

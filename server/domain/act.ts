@@ -68,7 +68,3 @@ export const changesBetween = (before: ActChanges, after: ActChanges): ActChange
       .filter(([field, to]) => JSON.stringify(before[field] ?? null) !== JSON.stringify(to))
       .map(([field, to]) => [field, { from: before[field] ?? null, to }]),
   )
-
-/** The fields that are set. */
-export const statedIn = (facts: ActChanges): ActChanges =>
-  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null))

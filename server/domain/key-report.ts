@@ -1,10 +1,11 @@
 /** The flat record of a key, as HTTP and `--json` both show it (contract §5). */
-import { type ActChanges, type Amended, changesBetween, statedIn } from './act.ts'
+import { type ActChanges, type Amended, changesBetween } from './act.ts'
 import type { Admissions, KeySpending } from './admission.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
 import { type LimitsRecord, renderLimits } from './limits.ts'
 import { renderUsd } from './money.ts'
+import { statedIn } from './stated.ts'
 import { NO_QUOTA, type WindowReadings } from './window.ts'
 
 export interface KeyRecord extends LimitsRecord {

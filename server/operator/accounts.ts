@@ -1,11 +1,11 @@
 /** Verbs for accounts: create, rename, show. */
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount, MEMBER_DAILY } from '#domain/account.ts'
-import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { describeRevocation } from '#domain/key-report.ts'
 import { renderAccountLimits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
+import { statedIn } from '#domain/stated.ts'
 import {
   accountLimitsFields,
   accountNameField,

@@ -1,4 +1,5 @@
 /** Verbs for the activity log: search, and the receipt of one request. */
+
 import * as z from 'zod/mini'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
@@ -12,6 +13,7 @@ import {
 } from '#domain/id.ts'
 import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
+import { statedIn } from '#domain/stated.ts'
 import type { Store } from '#domain/store.ts'
 import { DIALECTS } from '#domain/work.ts'
 import { orNull, pageField, readAs, scopeField, textField, timeField } from '#forms/fields.ts'
@@ -54,19 +56,18 @@ const filterForm = z.object(filterFields)
 export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filterForm>) {
   const { account, key, model, provider, user, surface, status, least_total_ms, errors } = stated
   const within = await findScope(deps, account)
-  const madeBy = makerOf(deps.actor ?? null)
-  return {
+  return statedIn({
     errorsOnly: errors,
-    ...(within !== null && { accountId: within.id }),
-    ...(key !== null && { keyId: (await findKeyOfRecords(deps, key, account)).id }),
-    ...(model !== null && { model }),
-    ...(madeBy !== undefined && { madeBy }),
-    ...(provider !== null && { provider }),
-    ...(user !== null && { endUser: user }),
-    ...(surface !== null && { surface }),
-    ...(status !== null && { status }),
-    ...(least_total_ms !== null && { leastTotalMs: least_total_ms }),
-  }
+    accountId: within?.id,
+    keyId: key === null ? null : (await findKeyOfRecords(deps, key, account)).id,
+    model,
+    madeBy: makerOf(deps.actor ?? null),
+    provider,
+    endUser: user,
+    surface,
+    status,
+    leastTotalMs: least_total_ms,
+  })
 }
 
 const rangeFields = {
@@ -83,9 +84,7 @@ async function toRange(deps: OperatorDeps, input: z.output<typeof rangeForm>) {
   const { since, until, before } = input
   return {
     ...(await toFilter(deps, input)),
-    ...(since !== null && { since }),
-    ...(until !== null && { until }),
-    ...(before !== null && { before: before as GenerationId }),
+    ...statedIn({ since, until, before: before as GenerationId | null }),
   }
 }
 
@@ -135,7 +134,7 @@ export const searchActivity = verb(
     for (let seen = 0; seen < lines; seen += LINES_PER_LOOK) {
       const found = await deps.store.activity.search({
         ...range,
-        ...(searchedTo !== null && { before: searchedTo }),
+        ...statedIn({ before: searchedTo }),
         limit: limit - entries.length,
         lines: Math.min(LINES_PER_LOOK, lines - seen),
       })
@@ -207,10 +206,7 @@ export async function findEntry(
     )
   }
   if (found) return found
-  const within = {
-    limit: MAX_CANDIDATES,
-    ...(account !== null && { accountId: account.id }),
-  }
+  const within = { limit: MAX_CANDIDATES, ...statedIn({ accountId: account?.id }) }
   const sent = await store.activity.list({ requestId: id, ...within })
   const idEnd = sent.length > 0 ? null : shownEndOf('gen-', id)
   const matching = idEnd === null ? sent : await store.activity.list({ idEnd, ...within })

@@ -1,8 +1,10 @@
 /** The log of acts (the audit trail): who changed what, and when. */
+
 import * as z from 'zod/mini'
 import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import type { ActId } from '#domain/id.ts'
+import { statedIn } from '#domain/stated.ts'
 import { orNull, pageField, timeField } from '#forms/fields.ts'
 import { verb } from './verb.ts'
 
@@ -38,12 +40,7 @@ export const listActs = verb(
     limit: pageField(MAX_ACTS),
   }),
   async ({ store }, { since, until, before, limit }): Promise<readonly ActRecord[]> => {
-    const query = {
-      limit,
-      ...(since !== null && { since }),
-      ...(until !== null && { until }),
-      ...(before !== null && { before: before as ActId }),
-    }
-    return (await store.acts.list(query)).map(render)
+    const filter = statedIn({ since, until, before: before as ActId | null })
+    return (await store.acts.list({ ...filter, limit })).map(render)
   },
 )

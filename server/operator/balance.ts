@@ -1,7 +1,6 @@
 /** Verbs for balances: show, top up, adjust. */
 import * as z from 'zod/mini'
 import { type Account, accountClosed } from '#domain/account.ts'
-import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEntryId } from '#domain/id.ts'
 import type { LedgerEntry } from '#domain/ledger.ts'
@@ -16,6 +15,7 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import { type Rate, rateAt } from '#domain/rate.ts'
+import { statedIn } from '#domain/stated.ts'
 import { accountField, lineField, noteField, orNull, readAs, usdField } from '#forms/fields.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'

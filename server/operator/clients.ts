@@ -1,8 +1,10 @@
 /** Verbs for sign-in clients: the applications that people sign in to (contract §10). */
+
 import * as z from 'zod/mini'
 import type { Act } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { definedIn } from '#domain/stated.ts'
 import { nameField, orNull } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { isGroupName } from '#signin/register/access.ts'
@@ -212,16 +214,17 @@ export const editClient = mutation(
     if (input.public !== undefined && input.public !== (client.secretDigest === null)) {
       throw invalidInput('public', 'cannot change: register another application')
     }
-    const amendment = {
-      ...(name !== undefined && { name }),
-      ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
-      ...(logout_uris !== undefined && { logoutUris: logout_uris }),
-      ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
-      ...(device !== undefined && { isForDevices: device }),
-      ...(backchannel !== undefined && { backchannelLogoutUri: readLogoutUri(deps, backchannel) }),
-      ...(id_token_claims !== undefined && { hasIdTokenClaims: id_token_claims }),
-      ...(allowed !== undefined && { access: allowed ?? ('everybody' as const) }),
-    }
+    const amendment = definedIn({
+      name,
+      redirectUris: redirect_uris,
+      logoutUris: logout_uris,
+      requiresPkce: require_pkce,
+      isForDevices: device,
+      backchannelLogoutUri:
+        backchannel === undefined ? undefined : readLogoutUri(deps, backchannel),
+      hasIdTokenClaims: id_token_claims,
+      access: allowed === null ? ('everybody' as const) : allowed,
+    })
     requireSound({ ...client, ...amendment, isPublic: client.secretDigest === null })
     const more = await emptyGroupWarnings(deps, amendment.access)
     const record = render(await amend(deps, client.id, amendment, act(client.id)))

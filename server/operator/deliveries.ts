@@ -1,11 +1,19 @@
 /** Verbs for deliveries of notices: list, show every attempt, redeliver. */
+
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { EventId } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import { type Channel, type DeliveryTry, type Notice, CHANNELS, NOTICE_STATES } from '#domain/notice.ts'
+import {
+  CHANNELS,
+  type Channel,
+  type DeliveryTry,
+  NOTICE_STATES,
+  type Notice,
+} from '#domain/notice.ts'
+import { statedIn } from '#domain/stated.ts'
 import { accountField, orNull, pageField, scopeField, textField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount, findScope } from './find-account.ts'
@@ -89,14 +97,12 @@ export const listDeliveries = verb(
   }),
   async (deps, { account, state, before, limit }): Promise<readonly DeliveryRecord[]> => {
     const { id: accountId, name } = await findAccount(deps, account)
+    const last = before && { eventId: before.event_id as EventId, channel: before.channel }
     const query = {
       accountId,
       withOperators: hasOperators(deps, name),
       limit,
-      ...(state !== null && { state }),
-      ...(before !== null && {
-        before: { eventId: before.event_id as EventId, channel: before.channel },
-      }),
+      ...statedIn({ state, before: last }),
     }
     return (await deps.store.notices.list(query)).map((notice) =>
       render(notice, notice.accountId === null ? null : name),

@@ -1,7 +1,9 @@
 /** Edits a key's name, note, expiry and whether it is disabled. */
+
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { definedIn } from '#domain/stated.ts'
 import {
   nameField,
   noteField,
@@ -52,12 +54,12 @@ export const editKey = mutation(
     const warnings = renamed ? await nameWarnings(store, name) : []
     const { before, after } = await store.keys.amend(
       found.id,
-      {
-        ...(name !== undefined && { name }),
-        ...(note !== undefined && { note }),
-        ...(disabled !== undefined && { disabled }),
-        ...(expires_at !== undefined && { expiresAt: requireFuture(expires_at, clock.now()) }),
-      },
+      definedIn({
+        name,
+        note,
+        disabled,
+        expiresAt: expires_at === undefined ? undefined : requireFuture(expires_at, clock.now()),
+      }),
       act(found.id),
     )
     return { ...(await reportKey(deps, after)), changes: changesBetween(before, after), warnings }

@@ -1,8 +1,10 @@
 /** Finds a key by id, exact name, or displayed prefix (cli grammar). */
+
 import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { statedIn } from '#domain/stated.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { sees } from './actor.ts'
@@ -91,8 +93,7 @@ async function endingIn(
     const page = await store.keys.list({
       includeRevoked: true,
       limit: MAX_NAMES,
-      ...(account !== null && { accountId: account.id }),
-      ...(after !== undefined && { after }),
+      ...statedIn({ accountId: account?.id, after }),
     })
     found.push(...page.keys.filter(({ id }) => id.endsWith(end)))
     after = page.hasMore ? page.keys.at(-1)?.id : undefined
@@ -123,7 +124,7 @@ async function notFound(
   const known = await keys.list({
     includeRevoked: false,
     limit: MAX_NAMES,
-    ...(account !== null && { accountId: account.id }),
+    ...statedIn({ accountId: account?.id }),
   })
   const name = nearest(
     text,

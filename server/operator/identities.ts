@@ -1,11 +1,22 @@
 /** Verbs for identity providers: third parties that people can sign in with (hardening §3.2). */
+
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { definedIn } from '#domain/stated.ts'
 import { nameField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Identity } from '#signin/register/identity.ts'
-import { callbackPath, describeIdentityProvider, IDENTITY_PRESETS, type IdentityPreset, type IdentityProvider, isLoopbackHttp, IDENTITY_PROVIDER_TYPES, type IdentityProviderType } from '#signin/register/identity-provider.ts'
+import {
+  callbackPath,
+  describeIdentityProvider,
+  IDENTITY_PRESETS,
+  IDENTITY_PROVIDER_TYPES,
+  type IdentityPreset,
+  type IdentityProvider,
+  type IdentityProviderType,
+  isLoopbackHttp,
+} from '#signin/register/identity-provider.ts'
 import type { OperatorDeps } from './deps.ts'
 import {
   clientIdField,
@@ -159,12 +170,12 @@ export const editIdentityProvider = mutation(
     const provider = await findIdentityProvider(deps, input.name)
     const amended = await deps.store.signin.identityProviders.amend(
       provider.name,
-      {
-        ...(input.label !== undefined && { label: input.label }),
-        ...(input.client_id !== undefined && { clientId: input.client_id }),
-        ...(input.authoritative_for !== undefined && { authoritativeFor: input.authoritative_for }),
-        ...(input.secret !== undefined && { secret: input.secret }),
-      },
+      definedIn({
+        label: input.label,
+        clientId: input.client_id,
+        authoritativeFor: input.authoritative_for,
+        secret: input.secret,
+      }),
       act(provider.name, input.secret === undefined ? {} : { secret: 'new' }),
     )
     if (amended === undefined) throw notFound(input.name, undefined)

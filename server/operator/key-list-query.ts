@@ -1,6 +1,6 @@
 /** The input of `keys.list`, validated without zod: loading it would take a tenth of the command's run time. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { type KeyKind, KEY_KINDS } from '#domain/key.ts'
+import { KEY_KINDS, type KeyKind } from '#domain/key.ts'
 import { invalidInput } from './verb.ts'
 
 export interface SentKeyListQuery {

@@ -1,10 +1,12 @@
 /** The verb that lists ledger entries, and their record. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { renderDay, renderInstant } from '#domain/clock.ts'
 import type { EntryId } from '#domain/id.ts'
-import { type LedgerEntry, ENTRY_KINDS } from '#domain/ledger.ts'
+import { ENTRY_KINDS, type LedgerEntry } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
+import { statedIn } from '#domain/stated.ts'
 import { accountField, orNull, pageField, textField, timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
@@ -69,14 +71,8 @@ async function toRange(deps: OperatorDeps, { id }: Account, input: z.output<type
   const { key: text, kind, since, until, before } = input
   // Another account's key is an error, because an empty list would mean that it has no charges.
   const key = text === null ? null : await findKeyOfRecords(deps, text, id)
-  return {
-    accountId: id,
-    ...(key !== null && { keyId: key.id }),
-    ...(kind !== null && { kind }),
-    ...(since !== null && { since }),
-    ...(until !== null && { until }),
-    ...(before !== null && { before: before as EntryId }),
-  }
+  const filter = { keyId: key?.id, kind, since, until, before: before as EntryId | null }
+  return { accountId: id, ...statedIn(filter) }
 }
 
 /** Newest first. @throws account_not_found, key_not_found */

@@ -3,6 +3,7 @@
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
+import { statedIn } from '#domain/stated.ts'
 import { idleTurn } from '#runtime/next-turn.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { makerOf, sees } from './actor.ts'
@@ -87,8 +88,7 @@ export async function listAllKeys(
       includeRevoked,
       // Of a member's own there may be few in a page.
       limit: makerOf(actor ?? null) === undefined ? Math.min(PAGE_KEYS, least) : PAGE_KEYS,
-      ...(accountId === undefined ? {} : { accountId }),
-      ...(after === undefined ? {} : { after }),
+      ...statedIn({ accountId, after }),
     })
     all.push(...page.keys.filter((key) => sees(actor ?? null, key)))
     after = page.keys.at(-1)?.id

@@ -1,4 +1,5 @@
 /** Verbs for the settings of notices: where and when the gateway's operator is told. */
+
 import * as z from 'zod/mini'
 import {
   type NoticeSettings,
@@ -7,6 +8,7 @@ import {
   renderDayMinute,
   renderQuiet,
 } from '#domain/notice-settings.ts'
+import { definedIn } from '#domain/stated.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { readAs } from '#forms/fields.ts'
 import type { DeliveryConfig } from './deps.ts'
@@ -78,16 +80,14 @@ export function toNoticeChange(
   { email, webhook_url, ceiling_percents, quiet, digest_at, wakes_for_critical }: Stated,
   allowsLoopback: boolean,
 ): NoticeSettingsChange {
-  return {
-    ...(email !== undefined && { email }),
-    ...(webhook_url !== undefined && {
-      webhookUrl: webhook_url === null ? null : readWebhookUrl(webhook_url, allowsLoopback),
-    }),
-    ...(ceiling_percents !== undefined && { ceilingPercents: ascending(ceiling_percents) }),
-    ...(quiet !== undefined && { quiet }),
-    ...(digest_at !== undefined && { digestAt: digest_at }),
-    ...(wakes_for_critical !== undefined && { wakesForCritical: wakes_for_critical }),
-  }
+  return definedIn({
+    email,
+    webhookUrl: webhook_url == null ? webhook_url : readWebhookUrl(webhook_url, allowsLoopback),
+    ceilingPercents: ceiling_percents && ascending(ceiling_percents),
+    quiet,
+    digestAt: digest_at,
+    wakesForCritical: wakes_for_critical,
+  })
 }
 
 export const showNoticeSettings = verb(

@@ -1,4 +1,5 @@
 /** Verbs for what the gateway tells its operator: list, show, mark as seen, test. */
+
 import * as z from 'zod/mini'
 import { CAUSES, type Severity } from '#domain/cause.ts'
 import { type Instant, readInstant, renderInstant } from '#domain/clock.ts'
@@ -7,7 +8,8 @@ import { draftEvent, type EventBody, type StoredEvent } from '#domain/event.ts'
 import type { EventId, KeyId } from '#domain/id.ts'
 import { type LimitName, type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import { type Channel, CHANNELS } from '#domain/notice.ts'
+import { CHANNELS, type Channel } from '#domain/notice.ts'
+import { statedIn } from '#domain/stated.ts'
 import { orNull, pageField, scopeField, textField } from '#forms/fields.ts'
 import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -135,8 +137,7 @@ export const listNotices = verb(
     const within = await findScope(deps, account)
     const query = {
       unseenOnly: unseen,
-      ...(within !== null && { accountId: within.id }),
-      ...(before && { before: before as EventId }),
+      ...statedIn({ accountId: within?.id, before: (before || null) as EventId | null }),
     }
     const { events } = deps.store
     if (within === null || makerOf(deps.actor ?? null) === undefined) {

@@ -1,4 +1,5 @@
 /** What a person sees first of an account: money, keys nearest to their limits, and what was refused; and the figures that live. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
@@ -16,6 +17,7 @@ import { withSpending } from '#domain/key-report.ts'
 import { addUsd, NO_MONEY, renderUsd } from '#domain/money.ts'
 import { readSpan, type Span } from '#domain/snapshot/figures.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
+import { statedIn } from '#domain/stated.ts'
 import { accountField } from '#forms/fields.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { makerOf, sees } from './actor.ts'
@@ -240,7 +242,7 @@ async function readRefusals(
 ) {
   const entries = await store.activity.list({
     accountId: account.id,
-    ...(madeBy !== undefined && { madeBy }),
+    ...statedIn({ madeBy }),
     status: { least: 400, most: 498 },
     errorsOnly: true,
     since: later(clock.now(), -DAY_MS),

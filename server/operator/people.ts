@@ -1,9 +1,11 @@
 /** Verbs for people who can sign in: list, show, add, disable, remove, revoke sessions, unlink identities. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
+import { definedIn, statedIn } from '#domain/stated.ts'
 import { lineField, nameField, orNull, pageField, readAs, scopeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
@@ -95,13 +97,13 @@ export const listPeople = verb(
   async (deps, { account, matching, disabled, before, limit }) => {
     const accounts = await accountNames(deps)
     const within = await findScope(deps, account)
-    const people = await deps.store.signin.people.list({
-      ...(within !== null && { accountId: within.id }),
-      ...(matching !== null && { matching }),
-      ...(disabled !== null && { isDisabled: disabled }),
-      ...(before !== null && { before: await findPerson(deps, before, account) }),
-      limit,
+    const filter = statedIn({
+      accountId: within?.id,
+      matching,
+      isDisabled: disabled,
+      before: before === null ? null : await findPerson(deps, before, account),
     })
+    const people = await deps.store.signin.people.list({ ...filter, limit })
     const records: PersonRecord[] = []
     for (const person of people) records.push(await render(deps, person, accounts))
     return records
@@ -149,7 +151,7 @@ export const editPerson = mutation(
   }),
   async (deps, { person: text, account, name, email }, act) => {
     const { id } = await findPerson(deps, text, account)
-    const amendment = { ...(name !== undefined && { name }), ...(email !== undefined && { email }) }
+    const amendment = definedIn({ name, email })
     // What it was and is would outlive a removed person.
     const edited = act(id, { edited: Object.keys(amendment) })
     const changed = await deps.store.signin.people.amend(id, amendment, edited)
@@ -272,10 +274,7 @@ export async function findPerson(
   if (person !== undefined && (await belongs(deps, person, account))) return person
   if (deps.actor !== undefined) throw notFound(text, undefined)
   if (person !== undefined) throw await notOf(deps, person, account?.name ?? '')
-  const known = await people.list({
-    limit: MAX_GUESSED,
-    ...(account !== null && { accountId: account.id }),
-  })
+  const known = await people.list({ limit: MAX_GUESSED, ...statedIn({ accountId: account?.id }) })
   throw notFound(
     text,
     nearest(

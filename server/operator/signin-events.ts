@@ -1,8 +1,9 @@
 /** Who signed in where, who was refused, and whose access changed: the log of signing in, and the acts on people and applications. */
+
 import * as z from 'zod/mini'
 import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
-import type { ActId, EventId } from '#domain/id.ts'
+import { statedIn } from '#domain/stated.ts'
 import { orNull, pageField, timeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { CABINET_ID, type Client } from '#signin/register/client.ts'
@@ -63,17 +64,12 @@ export const listSigninEvents = verb(
     if (outcome !== null) await requireOutcome(deps, outcome)
     const person = input.person === null ? null : await readPerson(deps, input.person)
     const client = input.client === null ? null : await readClient(deps, input.client)
-    const bounds = {
-      limit,
-      ...(since !== null && { since }),
-      ...(until !== null && { until }),
-    }
+    const bounds = { limit, ...statedIn({ since, until }) }
+    const idOf = <Prefix extends string>(prefix: Prefix) =>
+      before === null ? null : (`${prefix}_${bodyOf(before)}` as const)
     const events = await deps.store.signin.events.list({
       ...bounds,
-      ...(person !== null && { person }),
-      ...(client !== null && { clientId: client.id }),
-      ...(outcome !== null && { outcome }),
-      ...(before !== null && { before: `evt_${bodyOf(before)}` as EventId }),
+      ...statedIn({ person, clientId: client?.id, outcome, before: idOf('evt') }),
       refusalsOnly: refused,
     })
     const target = client?.id ?? person?.id ?? null
@@ -83,9 +79,7 @@ export const listSigninEvents = verb(
       ? await deps.store.acts.list({
           ...bounds,
           nouns: NOUNS,
-          ...(outcome !== null && { verb: outcome }),
-          ...(target !== null && { target }),
-          ...(before !== null && { before: `act_${bodyOf(before)}` as ActId }),
+          ...statedIn({ verb: outcome, target, before: idOf('act') }),
         })
       : []
     return [...events.map(ofEvent), ...(await Promise.all(acts.map((act) => ofAct(deps, act))))]

@@ -1,4 +1,5 @@
 /** The status verb. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { elapsedMs, renderInstant } from '#domain/clock.ts'
@@ -8,6 +9,7 @@ import type { Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { isServed, type Watch } from '#domain/snapshot/watch.ts'
+import { statedIn } from '#domain/stated.ts'
 import { scopeField } from '#forms/fields.ts'
 import { lastBackupAt } from './backup.ts'
 import {
@@ -174,7 +176,7 @@ async function spendOf(deps: OperatorDeps, account: Account | null) {
   const { totalCount } = await store.keys.list({
     includeRevoked: false,
     limit: 1,
-    ...(account !== null && { accountId: account.id }),
+    ...statedIn({ accountId: account?.id }),
   })
   return { keys: totalCount, spend_day_usd: renderUsd(day), spend_month_usd: renderUsd(month) }
 }

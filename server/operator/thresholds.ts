@@ -1,12 +1,14 @@
 /** Verbs for low-balance thresholds: show, set, send a test notice. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { channelsOf, type Threshold } from '#domain/low-balance.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
-import { type Channel, draftNotices, type LowBalanceFacts, CHANNELS } from '#domain/notice.ts'
+import { CHANNELS, type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
+import { definedIn } from '#domain/stated.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, orNull, usdField } from '#forms/fields.ts'
 import type { DeliveryConfig, OperatorDeps } from './deps.ts'
@@ -78,12 +80,7 @@ export const setThreshold = mutation(
       throw invalidInput('rotate_secret', 'there is no webhook whose secret could be changed')
     }
     const secret = newWebhookSecret()
-    const change = {
-      accountId: account.id,
-      ...(below !== undefined && { below }),
-      ...(email !== undefined && { email }),
-      ...(webhookUrl !== undefined && { webhookUrl }),
-    }
+    const change = { accountId: account.id, ...definedIn({ below, email, webhookUrl }) }
     const offer = { secret, rotates: rotatesSecret }
     const { after, hasNewSecret } = await inTurn(deps, async () => {
       const { below: standing } = await store.thresholds.find(account.id)

@@ -1,7 +1,9 @@
 /** Compares what was charged with the costs that providers state. */
+
 import * as z from 'zod/mini'
 import { type Drift, driftUsd } from '#domain/drift.ts'
 import { renderUsd } from '#domain/money.ts'
+import { statedIn } from '#domain/stated.ts'
 import { orNull, scopeField, timeField } from '#forms/fields.ts'
 import { percentOf } from './activity-record.ts'
 import { findScope } from './find-account.ts'
@@ -38,10 +40,7 @@ export const showDrift = verb(
   z.strictObject({ account: scopeField, since: orNull(timeField) }),
   async (deps, { account, since }): Promise<readonly DriftRecord[]> => {
     const within = await findScope(deps, account)
-    const drifts = await deps.store.activity.drift({
-      ...(within !== null && { accountId: within.id }),
-      ...(since !== null && { since }),
-    })
+    const drifts = await deps.store.activity.drift(statedIn({ accountId: within?.id, since }))
     return drifts.toSorted((a, b) => Number(sizeOf(b) - sizeOf(a))).map(render)
   },
 )

@@ -1,9 +1,11 @@
 /** The usage report: requests, tokens and cost by group, with each group's share. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { type Day, instant, renderDay, renderInstant } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { renderRub, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { statedIn } from '#domain/stated.ts'
 import {
   MAX_USAGE_GROUPS,
   USAGE_DIMENSIONS,
@@ -88,16 +90,8 @@ export const reportUsage = verb(
     const within = await findScope(deps, account)
     const thenBy = input.then_by ?? (await ownersOf(deps, by, within))
     const madeBy = makerOf(deps.actor ?? null)
-    const query: UsageQuery = {
-      by,
-      thenBy,
-      top,
-      ...(among !== undefined && { among }),
-      ...(within !== null && { accountId: within.id }),
-      ...(madeBy !== undefined && { madeBy }),
-      ...(since !== null && { since }),
-      ...(until !== null && { until }),
-    }
+    const filter = statedIn({ among, accountId: within?.id, madeBy, since, until })
+    const query: UsageQuery = { by, thenBy, top, ...filter }
     const report = await deps.store.activity.usage(query)
     return {
       by,

@@ -1,9 +1,11 @@
 /** What an account's keys spent, by the sums of their days: there at once, however long the log is, with what those sums know. */
+
 import * as z from 'zod/mini'
 import type { KeyDaySpend } from '#domain/admission.ts'
 import { type Day, dayOf, dayStart } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { statedIn } from '#domain/stated.ts'
 import {
   addSums,
   byCost,
@@ -58,7 +60,7 @@ export const sumUsage = verb(
     const [first, before] = [dayOf(since), dayOf(until)]
     if (since !== dayStart(first) || until !== dayStart(before)) return null
     const madeBy = makerOf(deps.actor ?? null)
-    const within = { accountId, since: first, before, ...(madeBy !== undefined && { madeBy }) }
+    const within = { accountId, since: first, before, ...statedIn({ madeBy }) }
     const spends = await deps.store.admissions.spendByKey(within)
     if (spends === null || (await keptSince(deps, since)) !== null) return null
     const keys = await addUp(spends, ({ keyId }) => keyId)

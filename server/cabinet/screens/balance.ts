@@ -1,6 +1,7 @@
 /** The money of the account: what there is, what moved, and who is told when it runs low. */
-import { ENTRY_KINDS } from '#domain/ledger.ts'
+
 import type { GatewayError } from '#domain/errors.ts'
+import { ENTRY_KINDS } from '#domain/ledger.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'

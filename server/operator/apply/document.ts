@@ -1,6 +1,7 @@
 /** The schema of the configuration file: sections, fields, defaults. Unknown fields are refused. */
-import { KEY_KINDS } from '#domain/key.ts'
+
 import * as z from 'zod/mini'
+import { KEY_KINDS } from '#domain/key.ts'
 import { isModelId, MAX_IMAGES_PER_ANSWER, type Prices } from '#domain/model-card.ts'
 import { FREE, readRubPerUsd } from '#domain/money.ts'
 import { isProviderName, OUTPUT_BOUNDS } from '#domain/provider.ts'

@@ -1,9 +1,11 @@
 /** The latest requests; those that ended before anybody watched are read from the log once. */
+
 import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { Latest } from '#domain/snapshot/pulse.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import { statedIn } from '#domain/stated.ts'
 import { renderActivity } from '../activity-record.ts'
 import type { OperatorDeps } from '../deps.ts'
 import type { LogRecord } from './record.ts'
@@ -42,7 +44,7 @@ export async function readEarlier(deps: OperatorDeps, account: AccountId | null)
   // Only a day, because errors may be rare and a log of millions must not be scanned for them.
   const before = {
     since: later(clock.now(), -DAY_MS),
-    ...(account !== null && { accountId: account }),
+    ...statedIn({ accountId: account }),
   }
   const [log, errors] = await Promise.all([
     store.activity.list({ ...before, limit: MAX_RECENT }),

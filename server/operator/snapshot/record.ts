@@ -1,7 +1,8 @@
 /** The snapshot that the dashboard displays, as sent over the operator's socket. */
-import { type Channel, type NoticeState } from '#domain/notice.ts'
+
 import type { LimitsOfEach } from '#domain/limits.ts'
 import type { NodeRecord } from '#domain/node.ts'
+import type { Channel, NoticeState } from '#domain/notice.ts'
 import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'
