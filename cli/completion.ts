@@ -1,5 +1,4 @@
 /** `gatewayctl completion`: prints the script that a shell loads; it calls `gatewayctl __complete` for every word. */
-import { didYouMean } from '#forms/nearest.ts'
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'
 import { print, printJson } from './terminal/output.ts'
@@ -22,10 +21,9 @@ export const mount: Mount = (root) =>
       action(async (context, shell: string) => {
         const load = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
         if (load === undefined) {
-          const { nearest } = await import('#forms/nearest.ts')
-          const meant = nearest(shell, Object.keys(SCRIPTS))
+          const { suggest } = await import('#forms/nearest.ts')
           throw usageError(
-            `there is no completion for "${shell}"${didYouMean(meant)}`,
+            `there is no completion for "${shell}"${suggest(shell, Object.keys(SCRIPTS))}`,
             `known: ${SHELLS}`,
           )
         }

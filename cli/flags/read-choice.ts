@@ -1,5 +1,5 @@
 /** A value that is one of a few words. */
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
 
 /** `what` names the flag or argument. @throws CommandError 2, with a suggestion */
@@ -10,7 +10,6 @@ export function readChoice<Word extends string>(
 ): Word {
   const found = known.find((word) => word === text)
   if (found !== undefined) return found
-  const meant = nearest(text, known)
   const words = `${known.slice(0, -1).join(', ')} or ${known.at(-1)}`
-  throw usageError(`${what} must be ${words} (got "${text}")${didYouMean(meant)}`)
+  throw usageError(`${what} must be ${words} (got "${text}")${suggest(text, known)}`)
 }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { definedIn } from '#domain/stated.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
 import { collect } from '../flags/collect.ts'
 import { readLimitMoney, readMoney } from '../flags/read-value.ts'
@@ -120,7 +120,7 @@ function demandSize(size: string): void {
 function demandQuality(quality: string): void {
   if (QUALITIES.includes(quality)) return
   throw usageError(
-    `the quality of --per-image-usd must be low, medium, high, standard, hd, auto, or * for any (got "${quality}")${didYouMean(nearest(quality, QUALITIES))}`,
+    `the quality of --per-image-usd must be low, medium, high, standard, hd, auto, or * for any (got "${quality}")${suggest(quality, QUALITIES)}`,
     ELSEWHERE,
   )
 }

@@ -46,7 +46,7 @@ export interface AccountAmendment {
 /** The changeable fields of an account, as the log of acts shows them. */
 export const accountFacts = ({ name, memberDaily, limits }: Account) => ({
   name,
-  member_daily_usd: memberDaily === null ? null : renderUsd(memberDaily),
+  member_daily_usd: renderUsd(memberDaily),
   ...renderAccountLimits(limits),
 })
 

@@ -98,8 +98,11 @@ export const isOfCalendar = (at: Instant): boolean => at >= FIRST_INSTANT && at 
 let second = Number.NaN
 let secondText = ''
 
-/** ISO 8601 in UTC with `Z`; whole seconds carry no fraction. */
-export function renderInstant(at: Instant): string {
+/** ISO 8601 in UTC with `Z`; whole seconds carry no fraction. Null stays null. */
+export function renderInstant(at: Instant): string
+export function renderInstant(at: Instant | null): string | null
+export function renderInstant(at: Instant | null): string | null {
+  if (at === null) return null
   const whole = Math.trunc(at)
   const ms = ((whole % 1000) + 1000) % 1000
   if (whole - ms !== second) {

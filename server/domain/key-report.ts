@@ -27,14 +27,13 @@ export interface KeyRecord extends LimitsRecord {
   }
 }
 
-const time = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
 /** The changeable fields of a key, as the log of acts shows them. */
 const keyFacts = (key: ApiKey) => ({
   name: key.name,
   note: key.note,
   ...renderLimits(key.limits),
   disabled: key.disabledAt !== null,
-  expires_at: time(key.expiresAt),
+  expires_at: renderInstant(key.expiresAt),
 })
 
 /** What an act of issuing a key says. */
@@ -91,9 +90,9 @@ export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyReco
   status: keyStatus(key, at),
   created_at: renderInstant(key.createdAt),
   updated_at: renderInstant(key.updatedAt),
-  last_used_at: time(key.lastUsedAt),
-  expires_at: time(key.expiresAt),
-  revoked_at: time(key.revokedAt),
+  last_used_at: renderInstant(key.lastUsedAt),
+  expires_at: renderInstant(key.expiresAt),
+  revoked_at: renderInstant(key.revokedAt),
   usage: {
     requests_in_progress: usage.requestsInProgress,
     spend_day_usd: renderUsd(usage.spendDay),

@@ -97,7 +97,7 @@ export function describeThreshold({ before, after, hasNewSecret }: ChangedThresh
 }
 
 const factsOf = ({ below, email }: Threshold): ActChanges => ({
-  threshold_usd: below === null ? null : renderUsd(below),
+  threshold_usd: renderUsd(below),
   email,
 })
 

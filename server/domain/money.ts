@@ -98,8 +98,12 @@ export function readUsdNumber(value: number, places = 0): UsdNanos | undefined {
   return nanos > MAX_USD_NANOS ? undefined : (nanos as UsdNanos)
 }
 
-/** Renders dollars as a decimal string, cents at least: "5.00", "0.000085", "0". */
-export const renderUsd = (amount: UsdNanos): string => renderScaled(amount, NANO_PLACES, 2)
+/** Renders dollars as a decimal string, cents at least: "5.00", "0.000085", "0". Null stays null. */
+export function renderUsd(amount: UsdNanos): string
+export function renderUsd(amount: UsdNanos | null): string | null
+export function renderUsd(amount: UsdNanos | null): string | null {
+  return amount === null ? null : renderScaled(amount, NANO_PLACES, 2)
+}
 
 /** Reads a unit price in dollars of at most eighteen decimal places. */
 export const readPrice = (text: string): UsdAttos | undefined =>

@@ -53,7 +53,7 @@ export function renderReceipt(receipt: Receipt) {
     cost_rub: renderRub(entry.costRub),
     rub_per_usd: rubPerUsd === null ? null : renderRubPerUsd(rubPerUsd),
     price_version: receipt.priceVersion,
-    charged_at: chargedAt === null ? null : renderInstant(chargedAt),
+    charged_at: renderInstant(chargedAt),
     lines: lines.map(renderLine),
     /** Factors that are in the prices of the lines. */
     modifiers: entry.modifiers,

@@ -16,7 +16,7 @@ export function toRefusalError(refusal: Refusal, keyName: string): GatewayError 
         ...(of && { limit_of: of }),
         limit_value: limitValue,
         used,
-        resets_at: resetsAt === null ? null : renderInstant(resetsAt),
+        resets_at: renderInstant(resetsAt),
         ...(held && { held_usd: held.usd, requests_in_progress: held.requests }),
       },
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),

@@ -37,6 +37,10 @@ function editsBetween(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** The second line of an error message; empty without a suggestion. */
+/** The second line of an error message, of what a mistyped word was meant to be; empty without a suggestion. */
+export const suggest = (word: string, candidates: readonly string[]): string =>
+  didYouMean(nearest(word, candidates))
+
+/** The same of what is known already. */
 export const didYouMean = (meant: string | undefined): string =>
   meant === undefined ? '' : `\ndid you mean ${meant}?`

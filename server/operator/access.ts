@@ -2,9 +2,9 @@
 import * as z from 'zod/mini'
 import { type Instant, instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { scopeField, textField } from '#forms/fields.ts'
+import { textField } from '#forms/fields.ts'
 import type { StoredArtifact } from '#signin/register/artifact.ts'
-import { findPerson } from './people.ts'
+import { findPerson, personFields } from './people.ts'
 import { mutation, verb } from './verb.ts'
 
 export interface SessionRecord {
@@ -32,8 +32,6 @@ export interface AccessRecord {
 /** The beginning of an id, or of a digest, that tells one from another. */
 const ID_CHARS = 12
 
-const namedPerson = { account: scopeField, person: z.string() }
-
 /** What the provider keeps of a session, and the account's pages of theirs. */
 interface SessionFacts {
   readonly loginTs?: number
@@ -48,7 +46,7 @@ const factsOf = ({ payload }: StoredArtifact): SessionFacts => JSON.parse(payloa
 
 /** Latest first. @throws account_not_found, person_not_found */
 export const listSessions = verb(
-  z.strictObject(namedPerson),
+  z.strictObject(personFields),
   async (deps, input): Promise<readonly SessionRecord[]> => {
     const { id } = await findPerson(deps, input.person, input.account)
     const at = deps.clock.now()
@@ -76,7 +74,7 @@ function renderSession(session: StoredArtifact, page: SessionFacts, at: Instant)
 /** Of this browser alone; tokens of applications stay. @throws account_not_found, person_not_found */
 export const endSession = mutation(
   'users.sessions.end',
-  z.strictObject({ ...namedPerson, session: textField }),
+  z.strictObject({ ...personFields, session: textField }),
   async (deps, input, act) => {
     const { artifacts } = deps.store.signin
     const { id, email } = await findPerson(deps, input.person, input.account)
@@ -101,7 +99,7 @@ export const endSession = mutation(
 
 /** Applications that keep access on the person's behalf. @throws account_not_found, person_not_found */
 export const listAccess = verb(
-  z.strictObject(namedPerson),
+  z.strictObject(personFields),
   async (deps, input): Promise<readonly AccessRecord[]> => {
     const { artifacts, clients } = deps.store.signin
     const { id } = await findPerson(deps, input.person, input.account)
@@ -131,7 +129,7 @@ export const listAccess = verb(
 /** Its tokens are refused from now on; it may ask the person again. @throws account_not_found, person_not_found, client_not_found */
 export const withdrawAccess = mutation(
   'users.access.withdraw',
-  z.strictObject({ ...namedPerson, access: z.string().check(z.minLength(ID_CHARS)) }),
+  z.strictObject({ ...personFields, access: z.string().check(z.minLength(ID_CHARS)) }),
   async (deps, input, act) => {
     const { artifacts } = deps.store.signin
     const { id, email } = await findPerson(deps, input.person, input.account)

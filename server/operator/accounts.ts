@@ -1,6 +1,7 @@
 /** Verbs for accounts: create, rename, show. */
+
 import * as z from 'zod/mini'
-import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount, MEMBER_DAILY } from '#domain/account.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { describeRevocation } from '#domain/key-report.ts'
 import { renderAccountLimits } from '#domain/limits.ts'
@@ -15,6 +16,7 @@ import {
   usdField,
 } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
+import { allowanceOf } from './allowance.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findAccount, findOpenAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
@@ -90,8 +92,8 @@ export const editAccount = mutation(
     )
     return {
       ...renderAccount(after),
-      member_daily_usd: renderUsd(after.memberDaily ?? MEMBER_DAILY),
-      previous: { member_daily_usd: renderUsd(before.memberDaily ?? MEMBER_DAILY) },
+      member_daily_usd: renderUsd(allowanceOf(after)),
+      previous: { member_daily_usd: renderUsd(allowanceOf(before)) },
     }
   },
 )
@@ -107,7 +109,7 @@ export const showAccount = verb(
     return {
       ...renderAccount(account),
       keys: totalCount,
-      member_daily_usd: renderUsd(account.memberDaily ?? MEMBER_DAILY),
+      member_daily_usd: renderUsd(allowanceOf(account)),
       ...(await peopleOf(deps, account)),
       usage: await usageOf(deps, account),
       ...renderThreshold(await store.thresholds.find(account.id)),

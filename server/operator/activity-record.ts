@@ -72,7 +72,7 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
   usage_source: entry.usageSource,
   cost_usd: renderUsd(entry.cost),
   cost_rub: renderRub(entry.costRub),
-  held_usd: entry.hold === null ? null : renderUsd(entry.hold),
+  held_usd: renderUsd(entry.hold),
   beyond_hold: isBeyondHold(entry),
   failed_attempts: entry.failedAttempts.length,
   queued_ms: entry.queuedMs,
@@ -110,7 +110,7 @@ export const renderOperatorReceipt = (receipt: Receipt): OperatorReceiptRecord =
     ...renderReceipt(receipt),
     account_id: entry.accountId,
     node: entry.node,
-    held_usd: entry.hold === null ? null : renderUsd(entry.hold),
+    held_usd: renderUsd(entry.hold),
     beyond_hold: isBeyondHold(entry),
     attempts: attempts.map((attempt) => ({
       model: attempt.model,
@@ -123,8 +123,8 @@ export const renderOperatorReceipt = (receipt: Receipt): OperatorReceiptRecord =
       operator_cost_usd: renderUsd(attempt.operatorCost),
     })),
     operator_cost_usd: renderUsd(receipt.operatorCost),
-    stated_cost_usd: statedCost === null ? null : renderUsd(statedCost),
-    stated_difference_usd: statedDifference === null ? null : renderUsd(statedDifference),
+    stated_cost_usd: renderUsd(statedCost),
+    stated_difference_usd: renderUsd(statedDifference),
     stated_difference_percent:
       statedDifference === null || statedCost === null
         ? null

@@ -61,7 +61,7 @@ export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filte
     accountId: within?.id,
     keyId: key === null ? null : (await findKeyOfRecords(deps, key, account)).id,
     model,
-    madeBy: makerOf(deps.actor ?? null),
+    madeBy: makerOf(deps.actor),
     provider,
     endUser: user,
     surface,
@@ -156,7 +156,8 @@ export const countActivity = verb(z.strictObject(rangeFields), async (deps, inpu
   count: await deps.store.activity.count(await toRange(deps, input)),
 }))
 
-async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
+/** Of the keys. */
+export async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
   const names = new Map<KeyId, string>()
   const ids = new Set(entries.map(({ keyId }) => keyId))
   for (const { id, name } of await store.keys.findMany([...ids])) names.set(id, name)

@@ -13,12 +13,12 @@ export interface Actor {
 }
 
 /** The maker whose keys alone there are: a member's own. Undefined where every key of the account is theirs to see. */
-export const makerOf = (actor: Actor | null): PersonId | undefined =>
+export const makerOf = (actor: Actor | undefined): PersonId | undefined =>
   actor?.role === 'member' ? actor.personId : undefined
 
 /** Whether the key is one that there is for them. */
-export const sees = (actor: Actor | null, key: ApiKey): boolean =>
-  actor === null ||
+export const sees = (actor: Actor | undefined, key: ApiKey): boolean =>
+  actor === undefined ||
   (key.accountId === actor.accountId && (actor.role !== 'member' || key.madeBy === actor.personId))
 
 /** As the log of acts names them: by their address, and by the id that stays when it changes. */

@@ -6,7 +6,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { definedIn } from '#domain/stated.ts'
 import { nameField, orNull } from '#forms/fields.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { isGroupName } from '#signin/register/access.ts'
 import {
   type Client,
@@ -279,7 +279,7 @@ async function amend(
   act: Act,
 ): Promise<Client> {
   const amended = await store.signin.clients.amend(id, amendment, act)
-  if (amended === undefined) throw notFound(id, undefined)
+  if (amended === undefined) throw notFound(id, [])
   return amended
 }
 
@@ -294,10 +294,7 @@ export async function findClient({ store }: OperatorDeps, text: string): Promise
   if (client === undefined) {
     throw notFound(
       text,
-      nearest(
-        text,
-        all.flatMap(({ id, name }) => [id, name]),
-      ),
+      all.flatMap(({ id, name }) => [id, name]),
     )
   }
   const ids = [client, ...others].map(({ id }) => id).join(', ')
@@ -306,7 +303,7 @@ export async function findClient({ store }: OperatorDeps, text: string): Promise
   })
 }
 
-const notFound = (text: string, meant: string | undefined): GatewayError =>
-  new GatewayError('client_not_found', `no client is called "${text}"${didYouMean(meant)}`, {
+const notFound = (text: string, known: readonly string[]): GatewayError =>
+  new GatewayError('client_not_found', `no client is called "${text}"${suggest(text, known)}`, {
     hint: 'gatewayctl clients list',
   })

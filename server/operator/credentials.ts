@@ -8,7 +8,7 @@ import {
   type Provider,
   type StatedCredential,
 } from '#domain/provider.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { checkCredential, credentialField } from './credential.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type HealthRecord, renderHealth, worstOf } from './hop-record.ts'
@@ -134,13 +134,10 @@ function noCredential(
   credentials: readonly Credential[],
   name: string,
 ): GatewayError {
-  const meant = nearest(
-    name,
-    credentials.map((one) => one.name),
-  )
+  const names = credentials.map((one) => one.name)
   return new GatewayError(
     'invalid_request',
-    `${provider} has no credential "${name}"${didYouMean(meant)}`,
+    `${provider} has no credential "${name}"${suggest(name, names)}`,
     { param: 'name', hint: `gatewayctl providers credentials list ${provider}` },
   )
 }

@@ -67,9 +67,6 @@ export interface RedeliveryRecord {
 
 const isTest = ({ body }: Notice): boolean => JSON.parse(body).test === true
 
-const nextTryOf = ({ nextTryAt }: Notice): string | null =>
-  nextTryAt === null ? null : renderInstant(nextTryAt)
-
 const render = (notice: Notice, account: string | null): DeliveryRecord => ({
   event_id: notice.eventId,
   account,
@@ -79,7 +76,7 @@ const render = (notice: Notice, account: string | null): DeliveryRecord => ({
   state: notice.state,
   tries: notice.tries,
   created_at: renderInstant(notice.createdAt),
-  next_try_at: nextTryOf(notice),
+  next_try_at: renderInstant(notice.nextTryAt),
 })
 
 const renderTry = ({ at, ...rest }: DeliveryTry): TryRecord => ({ at: renderInstant(at), ...rest })
@@ -176,7 +173,13 @@ export const showDelivery = verb(
       body: JSON.parse(first.body),
       channels: notices.map((notice) => {
         const { channel, state, tries, log } = notice
-        return { channel, state, tries, next_try_at: nextTryOf(notice), log: log.map(renderTry) }
+        return {
+          channel,
+          state,
+          tries,
+          next_try_at: renderInstant(notice.nextTryAt),
+          log: log.map(renderTry),
+        }
       }),
     }
   },

@@ -70,7 +70,7 @@ const fieldsOf = ({ name, note, disabledAt, expiresAt }: ApiKey) => ({
   name,
   note,
   disabled: disabledAt !== null,
-  expires_at: expiresAt === null ? null : renderInstant(expiresAt),
+  expires_at: renderInstant(expiresAt),
 })
 
 function changesBetween(before: ApiKey, after: ApiKey): readonly KeyChange[] {

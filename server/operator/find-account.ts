@@ -2,7 +2,7 @@
 import { type Account, accountClosed, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 
 /** The account that a scope field names; null where it names none, unless a person's own is the only one. @throws account_not_found */
@@ -37,8 +37,7 @@ export async function findAccount({ store, actor }: OperatorDeps, text: string):
     throw new GatewayError('account_not_found', `no account is called "${text}"`)
   }
   const names = (await accounts.list()).map(({ name }) => name)
-  const meant = nearest(text, names)
-  const suggestion = didYouMean(meant)
+  const suggestion = suggest(text, names)
   throw new GatewayError('account_not_found', `no account is called "${text}"${suggestion}`, {
     hint: text === DEFAULT_ACCOUNT_NAME ? 'gatewayctl init' : 'gatewayctl accounts list',
   })

@@ -28,7 +28,7 @@ export async function findKey(
   const stated = await deps.store.keys.search(text, MAX_CANDIDATES, account?.id)
   const end = stated.length > 0 ? null : shownEndOf('key_', text)
   const all = end === null ? stated : await endingIn(deps, end, account)
-  const found = all.filter((key) => sees(deps.actor ?? null, key))
+  const found = all.filter((key) => sees(deps.actor, key))
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)

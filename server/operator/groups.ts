@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import { readAs } from '#forms/fields.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { isGroupName } from '#signin/register/access.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { newPerson } from '#signin/register/person.ts'
@@ -37,7 +37,7 @@ export const showGroup = verb(z.strictObject({ group: z.string() }), async (deps
   const known = (await deps.store.signin.groups.list()).map(({ name }) => name)
   throw new GatewayError(
     'group_not_found',
-    `there is no group "${group}"${didYouMean(nearest(group, known))}`,
+    `there is no group "${group}"${suggest(group, known)}`,
     { hint: 'gatewayctl groups list' },
   )
 })

@@ -40,7 +40,7 @@ const HEALTHY: Reading = { failures: 0, restsUntil: null }
 export const renderHealth = ({ failures, restsUntil }: Reading = HEALTHY): HealthRecord => ({
   state: restsUntil === null ? 'serving' : 'resting',
   failures_in_a_row: failures,
-  rests_until: restsUntil === null ? null : renderInstant(restsUntil),
+  rests_until: renderInstant(restsUntil),
 })
 
 /** The longest rest and the most failures in a row of several hops, or of one in several processes. */

@@ -5,7 +5,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { definedIn } from '#domain/stated.ts'
 import { nameField } from '#forms/fields.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import type { Identity } from '#signin/register/identity.ts'
 import {
   callbackPath,
@@ -134,10 +134,9 @@ function presetFor({
   if (fits) return { ...known, issuer: issuer ?? known.issuer }
   if (issuer !== undefined) return { type: type ?? 'oidc', issuer, label: name }
   const names = Object.keys(IDENTITY_PRESETS)
-  const meant = nearest(name, names)
   throw new GatewayError(
     'invalid_request',
-    `"${name}" is not known by name, so its issuer must be stated${didYouMean(meant)}`,
+    `"${name}" is not known by name, so its issuer must be stated${suggest(name, names)}`,
     { param: 'issuer', hint: `--issuer https://sso.example.org, or one of ${names.join(', ')}` },
   )
 }
@@ -178,7 +177,7 @@ export const editIdentityProvider = mutation(
       }),
       act(provider.name, input.secret === undefined ? {} : { secret: 'new' }),
     )
-    if (amended === undefined) throw notFound(input.name, undefined)
+    if (amended === undefined) throw notFound(input.name, [])
     return report(deps, amended)
   },
 )
@@ -205,13 +204,13 @@ export async function findIdentityProvider(
   const provider = await identityProviders.find(name)
   if (provider !== undefined) return provider
   const names = (await identityProviders.list()).map((other) => other.name)
-  throw notFound(name, nearest(name, names))
+  throw notFound(name, names)
 }
 
-const notFound = (name: string, meant: string | undefined): GatewayError =>
+const notFound = (name: string, known: readonly string[]): GatewayError =>
   new GatewayError(
     'provider_not_found',
-    `no identity provider is called "${name}"${didYouMean(meant)}`,
+    `no identity provider is called "${name}"${suggest(name, known)}`,
     { hint: 'gatewayctl identities list' },
   )
 

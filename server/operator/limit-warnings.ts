@@ -93,7 +93,7 @@ function paceWarnings(
             level: warning.level,
             used: renderUsd(warning.spent),
             limit: renderUsd(warning.ceiling),
-            reached_at: warning.reachedAt === null ? null : renderInstant(warning.reachedAt),
+            reached_at: renderInstant(warning.reachedAt),
             resets_at: renderInstant(warning.resetsAt),
           },
         ],

@@ -26,7 +26,7 @@ export const renderAccount = ({
   name,
   balance_usd: renderUsd(balance),
   created_at: renderInstant(createdAt),
-  closed_at: closedAt === null ? null : renderInstant(closedAt),
+  closed_at: renderInstant(closedAt),
   ...renderAccountLimits(limits),
 })
 

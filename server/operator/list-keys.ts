@@ -87,10 +87,10 @@ export async function listAllKeys(
     const page = await store.keys.list({
       includeRevoked,
       // Of a member's own there may be few in a page.
-      limit: makerOf(actor ?? null) === undefined ? Math.min(PAGE_KEYS, least) : PAGE_KEYS,
+      limit: makerOf(actor) === undefined ? Math.min(PAGE_KEYS, least) : PAGE_KEYS,
       ...statedIn({ accountId, after }),
     })
-    all.push(...page.keys.filter((key) => sees(actor ?? null, key)))
+    all.push(...page.keys.filter((key) => sees(actor, key)))
     after = page.keys.at(-1)?.id
     if (!page.hasMore || after === undefined || all.length >= least) return all
     await idleTurn()

@@ -70,7 +70,7 @@ const render = (
   role,
   since: renderInstant(since),
   disabled: person.disabledAt !== null,
-  last_sign_in_at: person.lastSignInAt === null ? null : renderInstant(person.lastSignInAt),
+  last_sign_in_at: renderInstant(person.lastSignInAt),
   pending: null,
 })
 

@@ -27,7 +27,7 @@ import {
   serverToolsField,
   timeField,
 } from '#forms/fields.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { isFromCatalog } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
 import { effectiveFrom } from './effective-from.ts'
@@ -121,8 +121,8 @@ export function findModel({ store }: OperatorDeps, id: string): ModelCard {
   const { models } = store.catalogue.current()
   const card = models.get(id)
   if (card) return card
-  const meant = nearest(id, [...models.keys()])
-  throw new GatewayError('model_not_found', `no model is called "${id}"${didYouMean(meant)}`, {
+  const suggestion = suggest(id, [...models.keys()])
+  throw new GatewayError('model_not_found', `no model is called "${id}"${suggestion}`, {
     hint: 'gatewayctl models list',
   })
 }

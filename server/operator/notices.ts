@@ -116,9 +116,9 @@ function render(event: StoredEvent, data: EventBody['data'], isOpen: boolean): N
     hint: data.hint,
     raised_at: renderInstant(event.at),
     state: isOpen ? 'open' : 'over',
-    lifted_at: event.liftedAt && renderInstant(event.liftedAt),
-    seen_at: event.seenAt && renderInstant(event.seenAt),
-    held_until: event.heldUntil && renderInstant(event.heldUntil),
+    lifted_at: renderInstant(event.liftedAt),
+    seen_at: renderInstant(event.seenAt),
+    held_until: renderInstant(event.heldUntil),
   }
 }
 
@@ -140,7 +140,7 @@ export const listNotices = verb(
       ...statedIn({ accountId: within?.id, before: (before || null) as EventId | null }),
     }
     const { events } = deps.store
-    if (within === null || makerOf(deps.actor ?? null) === undefined) {
+    if (within === null || makerOf(deps.actor) === undefined) {
       return await renderListed(deps, await events.list({ ...query, limit }))
     }
     const own = new Set<unknown>((await listAllKeys(deps, true, within.id)).map(({ id }) => id))

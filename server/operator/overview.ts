@@ -87,7 +87,7 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
     readKeys(deps, account, lastHourOf(deps)),
   )
   const { dailySpend, monthlySpend } = account.limits
-  const isWhole = makerOf(deps.actor ?? null) === undefined
+  const isWhole = makerOf(deps.actor) === undefined
   return {
     account: account.name,
     money: isWhole
@@ -104,7 +104,7 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
 })
 
 async function countKeys(deps: OperatorDeps, { id }: Account): Promise<number> {
-  if (makerOf(deps.actor ?? null) !== undefined) return (await listAllKeys(deps, false, id)).length
+  if (makerOf(deps.actor) !== undefined) return (await listAllKeys(deps, false, id)).length
   const { totalCount } = await deps.store.keys.list({
     accountId: id,
     includeRevoked: false,
@@ -124,7 +124,7 @@ async function nearestOf(
     const some = rows.slice(first, first + ROWS_PER_LOOK)
     const keys = await store.keys.findMany(some.map(({ id }) => id as KeyId))
     const own = keys.filter(
-      (key) => key.accountId === accountId && key.revokedAt === null && sees(actor ?? null, key),
+      (key) => key.accountId === accountId && key.revokedAt === null && sees(actor, key),
     )
     const ids = new Set<string>(own.map(({ id }) => id))
     nearest.push(...some.filter(({ id }) => ids.has(id)))
@@ -161,7 +161,7 @@ export const readAccountRefusals = verb(
 )
 
 async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresRecord> {
-  const { store, clock, watch, actor = null } = deps
+  const { store, clock, watch, actor } = deps
   const running = watch?.inFlight(Number.POSITIVE_INFINITY) ?? []
   const in_flight = running.filter(
     ({ key }) => key.accountId === account.id && sees(actor, key),
@@ -205,7 +205,7 @@ async function daysOf(
   const today = dayOf(deps.clock.now())
   const first = today - length + 1
   const sums = new Map<number, Omit<OverviewDay, 'day'>>()
-  const madeBy = makerOf(deps.actor ?? null)
+  const madeBy = makerOf(deps.actor)
   if (madeBy === undefined) {
     for (const one of await readDays(deps, deps.clock.now())) {
       if (one.accountId !== account.id) continue
@@ -230,7 +230,7 @@ const MAX_REFUSED = 500
 
 /** A day of the log is looked through for them. */
 async function refusalsOf(deps: OperatorDeps, account: Account) {
-  const madeBy = makerOf(deps.actor ?? null)
+  const madeBy = makerOf(deps.actor)
   const name = `refusals ${account.id} ${madeBy ?? ''}`
   return await keptReading(deps, name, () => readRefusals(deps, account, madeBy))
 }

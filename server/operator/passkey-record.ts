@@ -19,7 +19,7 @@ const render = ({ id, name, isSynced, createdAt, lastUsedAt }: Passkey): Passkey
   name,
   synced: isSynced,
   created_at: renderInstant(createdAt),
-  last_used_at: lastUsedAt === null ? null : renderInstant(lastUsedAt),
+  last_used_at: renderInstant(lastUsedAt),
 })
 
 /** Oldest first. */

@@ -1,24 +1,21 @@
 /** Verbs for the passkeys of people. One is added in a browser, by the person alone. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
-import { scopeField } from '#forms/fields.ts'
 import type { PasskeyId } from '#signin/register/passkey.ts'
 import { passkeysOf } from './passkey-record.ts'
-import { findPerson } from './people.ts'
+import { findPerson, personFields } from './people.ts'
 import { mutation, verb } from './verb.ts'
 import { requireAnotherWay } from './ways-in.ts'
 
-const namedPerson = { account: scopeField, person: z.string() }
-
 /** Oldest first. @throws account_not_found, person_not_found */
-export const listPasskeys = verb(z.strictObject(namedPerson), async (deps, input) =>
+export const listPasskeys = verb(z.strictObject(personFields), async (deps, input) =>
   passkeysOf(deps, (await findPerson(deps, input.person, input.account)).id),
 )
 
 /** Existing sessions stay. @throws account_not_found, person_not_found; invalid_request for the last way in */
 export const removePasskey = mutation(
   'users.passkeys.remove',
-  z.strictObject({ ...namedPerson, passkey: z.string() }),
+  z.strictObject({ ...personFields, passkey: z.string() }),
   async (deps, input, act) => {
     const { id, email } = await findPerson(deps, input.person, input.account)
     const passkey = (await passkeysOf(deps, id)).find((one) => one.id === input.passkey)

@@ -2,12 +2,12 @@
 
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
-import { type Instant, renderInstant } from '#domain/clock.ts'
+import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
 import { definedIn, statedIn } from '#domain/stated.ts'
 import { lineField, nameField, orNull, pageField, readAs, scopeField } from '#forms/fields.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import type { Role } from '#signin/register/membership.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
@@ -42,8 +42,6 @@ export interface PersonDetailsRecord extends PersonRecord {
   readonly groups: readonly string[]
 }
 
-const renderAt = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
-
 async function render(
   { store }: OperatorDeps,
   person: Person,
@@ -61,9 +59,9 @@ async function render(
     })),
     language: person.language,
     disabled: person.disabledAt !== null,
-    disabled_at: renderAt(person.disabledAt),
+    disabled_at: renderInstant(person.disabledAt),
     created_at: renderInstant(person.createdAt),
-    last_sign_in_at: renderAt(person.lastSignInAt),
+    last_sign_in_at: renderInstant(person.lastSignInAt),
   }
 }
 
@@ -110,7 +108,10 @@ export const listPeople = verb(
   },
 )
 
-const namedPerson = z.strictObject({ account: scopeField, person: z.string() })
+/** A person, of the account that is named or of any. */
+export const personFields = { account: scopeField, person: z.string() }
+
+const namedPerson = z.strictObject(personFields)
 
 /** @throws person_not_found */
 export const showPerson = verb(namedPerson, async (deps, { person, account }) =>
@@ -144,8 +145,7 @@ export const addPerson = mutation(
 export const editPerson = mutation(
   'users.edit',
   z.strictObject({
-    account: scopeField,
-    person: z.string(),
+    ...personFields,
     name: z.optional(nameField),
     email: z.optional(readAs(readEmail, 'an e-mail address')),
   }),
@@ -155,7 +155,7 @@ export const editPerson = mutation(
     // What it was and is would outlive a removed person.
     const edited = act(id, { edited: Object.keys(amendment) })
     const changed = await deps.store.signin.people.amend(id, amendment, edited)
-    if (changed === undefined) throw notFound(text, undefined)
+    if (changed === undefined) throw notFound(text, [])
     return details(deps, changed)
   },
 )
@@ -163,11 +163,11 @@ export const editPerson = mutation(
 /** The language of the pages, whatever the browser prefers. @throws person_not_found */
 export const setLanguage = mutation(
   'users.language',
-  z.strictObject({ account: scopeField, person: z.string(), language: z.enum(LANGUAGES) }),
+  z.strictObject({ ...personFields, language: z.enum(LANGUAGES) }),
   async (deps, { person: text, account, language }, act) => {
     const { id } = await findPerson(deps, text, account)
     const changed = await deps.store.signin.people.setLanguage(id, language, act(id))
-    if (changed === undefined) throw notFound(text, undefined)
+    if (changed === undefined) throw notFound(text, [])
     return details(deps, changed)
   },
 )
@@ -190,7 +190,7 @@ async function setDisabled(
 ) {
   const { id } = await findPerson(deps, text, account)
   const changed = await deps.store.signin.people.setDisabled(id, disabled, act(id, { disabled }))
-  if (changed === undefined) throw notFound(text, undefined)
+  if (changed === undefined) throw notFound(text, [])
   return details(deps, changed)
 }
 
@@ -223,8 +223,7 @@ const MAX_SUBJECT_CHARS = 255
 export const linkIdentity = mutation(
   'users.identities.add',
   z.strictObject({
-    account: scopeField,
-    person: z.string(),
+    ...personFields,
     provider: z.string(),
     subject: lineField(MAX_SUBJECT_CHARS).check(z.minLength(1)),
     /** The person's name there. */
@@ -247,7 +246,7 @@ export const linkIdentity = mutation(
 /** Other ways to sign in and existing sessions stay. @throws person_not_found, provider_not_found; invalid_request for the last way in */
 export const unlinkIdentity = mutation(
   'users.identities.remove',
-  z.strictObject({ account: scopeField, person: z.string(), provider: z.string() }),
+  z.strictObject({ ...personFields, provider: z.string() }),
   async (deps, input, act) => {
     const person = await findPerson(deps, input.person, input.account)
     const { name, issuer } = await findIdentityProvider(deps, input.provider)
@@ -272,15 +271,12 @@ export async function findPerson(
   const account = await findScope(deps, scope)
   const person = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
   if (person !== undefined && (await belongs(deps, person, account))) return person
-  if (deps.actor !== undefined) throw notFound(text, undefined)
+  if (deps.actor !== undefined) throw notFound(text, [])
   if (person !== undefined) throw await notOf(deps, person, account?.name ?? '')
   const known = await people.list({ limit: MAX_GUESSED, ...statedIn({ accountId: account?.id }) })
   throw notFound(
     text,
-    nearest(
-      text,
-      known.map(({ email }) => email),
-    ),
+    known.map(({ email }) => email),
   )
 }
 
@@ -303,7 +299,7 @@ async function notOf(deps: OperatorDeps, person: Person, account: string): Promi
 /** Suggestions for a mistyped address come from the latest so many people. */
 const MAX_GUESSED = 1000
 
-const notFound = (text: string, meant: string | undefined): GatewayError =>
-  new GatewayError('person_not_found', `nobody signs in as "${text}"${didYouMean(meant)}`, {
+const notFound = (text: string, known: readonly string[]): GatewayError =>
+  new GatewayError('person_not_found', `nobody signs in as "${text}"${suggest(text, known)}`, {
     hint: 'gatewayctl users list',
   })

@@ -16,7 +16,7 @@ import {
   type Provider,
   type ProviderType,
 } from '#domain/provider.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
 import { checkCredential, credentialField } from './credential.ts'
 import { type CredentialTroubleRecord, credentialTroubles } from './credential-trouble.ts'
@@ -96,12 +96,10 @@ export function findProvider({ store }: OperatorDeps, name: string): Provider {
   const { providers } = store.catalogue.current()
   const provider = providers.get(name)
   if (provider) return provider
-  const meant = nearest(name, [...providers.keys()])
-  throw new GatewayError(
-    'provider_not_found',
-    `no provider is called "${name}"${didYouMean(meant)}`,
-    { hint: 'gatewayctl providers list' },
-  )
+  const suggestion = suggest(name, [...providers.keys()])
+  throw new GatewayError('provider_not_found', `no provider is called "${name}"${suggestion}`, {
+    hint: 'gatewayctl providers list',
+  })
 }
 
 /** Null: by its type and address, until its refusals teach another. */
@@ -185,12 +183,11 @@ export function typeFor(
   const types = Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo')
   const type = stated ?? (isProviderType(name) ? name : url && 'openai-compatible')
   if (type !== undefined && isProviderType(type) && type !== 'demo') return type
-  const meant = stated === undefined ? undefined : nearest(stated, types)
   throw new GatewayError(
     'invalid_request',
     stated === undefined
       ? `"${name}" is no known vendor, so its type must be stated`
-      : `"${stated}" is no type of provider${didYouMean(meant)}`,
+      : `"${stated}" is no type of provider${suggest(stated, types)}`,
     { param: 'type', hint: `--type is one of ${types.join(', ')}` },
   )
 }

@@ -38,7 +38,7 @@ export const rotateKey = mutation(
     await requireAllowed(deps, limits)
     const secret = newSecret()
     const until = grace_seconds === 0 ? null : later(at, grace_seconds * 1_000)
-    const earlier_secrets_until = until === null ? null : renderInstant(until)
+    const earlier_secrets_until = renderInstant(until)
     const rotated = act(id, { label: labelOf(secret), earlier_secrets_until })
     const key = await store.keys.rotate(id, secret, until, rotated)
     return {

@@ -6,7 +6,7 @@ import { type ModelCard, routeOf } from '#domain/model-card.ts'
 import { isMask, OWN, ROUTE_ORDERS, type Route, type RouteHop } from '#domain/route.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
 import {
@@ -242,13 +242,10 @@ const changeRoute = (
   })
 
 function noHop({ pattern, hops }: Routed, name: string): GatewayError {
-  const meant = nearest(
-    name,
-    hops.map(({ provider }) => provider),
-  )
+  const providers = hops.map(({ provider }) => provider)
   return new GatewayError(
     'provider_not_found',
-    `${name} is no hop of ${pattern}${didYouMean(meant)}`,
+    `${name} is no hop of ${pattern}${suggest(name, providers)}`,
     {
       hint: `gatewayctl models route ${shellWord(pattern)}`,
     },

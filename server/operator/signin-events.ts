@@ -5,7 +5,7 @@ import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { statedIn } from '#domain/stated.ts'
 import { orNull, pageField, timeField } from '#forms/fields.ts'
-import { didYouMean, nearest } from '#forms/nearest.ts'
+import { suggest } from '#forms/nearest.ts'
 import { CABINET_ID, type Client } from '#signin/register/client.ts'
 import { isPersonId, type PersonId } from '#signin/register/person.ts'
 import {
@@ -93,8 +93,7 @@ async function requireOutcome({ store }: OperatorDeps, outcome: string): Promise
   const known: readonly string[] = [...ACCEPTED, ...REFUSED, ...PROTOCOL]
   if (known.includes(outcome) || outcome.includes('.')) return
   if ((await store.signin.events.list({ outcome, limit: 1 })).length > 0) return
-  const meant = didYouMean(nearest(outcome, known))
-  throw invalidInput('outcome', `no event is called "${outcome}"${meant}`)
+  throw invalidInput('outcome', `no event is called "${outcome}"${suggest(outcome, known)}`)
 }
 
 const PROTOCOL = ['access_denied', 'invalid_client', 'invalid_grant', 'invalid_redirect_uri']

@@ -158,10 +158,8 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   return records
 }
 
-async function backupOf(deps: OperatorDeps): Promise<string | null> {
-  const at = deps.dataDir === null ? null : await lastBackupAt(deps)
-  return at === null ? null : renderInstant(at)
-}
+const backupOf = async (deps: OperatorDeps): Promise<string | null> =>
+  deps.dataDir === null ? null : renderInstant(await lastBackupAt(deps))
 
 async function spendOf(deps: OperatorDeps, account: Account | null) {
   const { store, clock } = deps

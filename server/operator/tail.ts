@@ -3,11 +3,10 @@ import * as z from 'zod/mini'
 import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { pause } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { KeyId } from '#domain/id.ts'
 import { isServed } from '#domain/snapshot/watch.ts'
 import { orNull } from '#forms/fields.ts'
 import { readForm } from '#forms/read-form.ts'
-import { filterFields, toFilter } from './activity.ts'
+import { filterFields, namesOf, toFilter } from './activity.ts'
 import { type ActivityRecord, renderActivity } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
 import { invalidInput } from './verb.ts'
@@ -87,11 +86,8 @@ export const isWanted = (
   (leastTotalMs === undefined || entry.totalMs >= leastTotalMs) &&
   (!errorsOnly || entry.endedBy !== 'completed')
 
-async function render({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
-  const names = new Map<KeyId, string>()
-  for (const id of new Set(entries.map(({ keyId }) => keyId))) {
-    names.set(id, (await store.keys.find(id))?.name ?? id)
-  }
+async function render(deps: OperatorDeps, entries: readonly ActivityEntry[]) {
+  const names = await namesOf(deps, entries)
   return entries.map((entry) => ({
     ...renderActivity(entry, names.get(entry.keyId) ?? entry.keyId),
     message: messageOf(entry),

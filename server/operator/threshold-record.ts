@@ -20,7 +20,7 @@ export const renderThreshold = ({
   webhookUrl,
   mark,
 }: MarkedThreshold): ThresholdRecord => ({
-  threshold_usd: below === null ? null : renderUsd(below),
+  threshold_usd: renderUsd(below),
   email,
   webhook_url: webhookUrl,
   marked: mark !== null,

@@ -89,7 +89,7 @@ export const reportUsage = verb(
     if (by === input.then_by) throw invalidInput('then_by', `must be another dimension than ${by}`)
     const within = await findScope(deps, account)
     const thenBy = input.then_by ?? (await ownersOf(deps, by, within))
-    const madeBy = makerOf(deps.actor ?? null)
+    const madeBy = makerOf(deps.actor)
     const filter = statedIn({ among, accountId: within?.id, madeBy, since, until })
     const query: UsageQuery = { by, thenBy, top, ...filter }
     const report = await deps.store.activity.usage(query)
@@ -97,8 +97,8 @@ export const reportUsage = verb(
       by,
       then_by: thenBy,
       account: within?.name ?? null,
-      since: since === null ? null : renderInstant(since),
-      until: until === null ? null : renderInstant(until),
+      since: renderInstant(since),
+      until: renderInstant(until),
       // Read after the report, so that entries removed meanwhile are covered.
       kept_since: await keptSince(deps, since),
       ...(await renderGroups(deps, query, report)),

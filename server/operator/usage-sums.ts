@@ -59,7 +59,7 @@ export const sumUsage = verb(
     const { id: accountId } = await findAccount(deps, input.account)
     const [first, before] = [dayOf(since), dayOf(until)]
     if (since !== dayStart(first) || until !== dayStart(before)) return null
-    const madeBy = makerOf(deps.actor ?? null)
+    const madeBy = makerOf(deps.actor)
     const within = { accountId, since: first, before, ...statedIn({ madeBy }) }
     const spends = await deps.store.admissions.spendByKey(within)
     if (spends === null || (await keptSince(deps, since)) !== null) return null

@@ -11,7 +11,7 @@ import {
   renderDay,
   renderInstant,
 } from '#domain/clock.ts'
-import { readUsd, renderUsd } from '#domain/money.ts'
+import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { type Html, html } from '#pages/html.ts'
 import { bars, legend } from '../draw/chart.ts'
@@ -194,7 +194,7 @@ async function forecastOf(visit: Visit) {
   return [
     {
       title: words.spend.forecast,
-      value: usd(toCents(renderUsd(forecast as Parameters<typeof renderUsd>[0]))),
+      value: usd(toCents(renderUsd(forecast as UsdNanos))),
       below: words.spend.forecastBelow,
     },
   ]

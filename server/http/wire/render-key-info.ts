@@ -57,15 +57,15 @@ export function renderKeyInfo({ key, usage, balance, rubPerUsd, at }: KeyFacts) 
       minute: countLeft(limits.rpm, usage.requestsMinute),
       day: countLeft(limits.rpd, usage.requestsDay),
       tokens_minute: countLeft(limits.tpm, usage.tokensMinute),
-      daily_spend_usd: dayLeft === null ? null : renderUsd(dayLeft),
-      monthly_spend_usd: monthLeft === null ? null : renderUsd(monthLeft),
+      daily_spend_usd: renderUsd(dayLeft),
+      monthly_spend_usd: renderUsd(monthLeft),
     },
     resets: {
       daily_spend_at: renderInstant(dayStart(nextDay(today))),
       monthly_spend_at: renderInstant(dayStart(nextMonthStart(today))),
     },
     balance: { amount_usd: renderUsd(balance), amount_rub: rub(balance) },
-    expires_at: key.expiresAt === null ? null : renderInstant(key.expiresAt),
+    expires_at: renderInstant(key.expiresAt),
     data: renderCredit(key, usage, dayLeft, monthLeft),
   }
 }

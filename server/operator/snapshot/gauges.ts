@@ -55,7 +55,7 @@ function toSpendGauge(
   const percent = percentOf(spent, ceiling)
   return {
     spent_usd: renderUsd(spent),
-    limit_usd: ceiling === null ? null : renderUsd(ceiling),
+    limit_usd: renderUsd(ceiling),
     percent,
     level: levelOf(percent),
     resets_in_seconds: Math.ceil((boundsOf(period, now).resetsAt - now) / 1000),

@@ -122,7 +122,7 @@ function readRow(
     kind: key.kind,
     status: keyStatus(key, now),
     created_at: renderInstant(key.createdAt),
-    last_used_at: key.lastUsedAt === null ? null : renderInstant(key.lastUsedAt),
+    last_used_at: renderInstant(key.lastUsedAt),
     allowed_models: key.limits.allowedModels,
     ...renderLimitsOfEach(key.limits),
     ...gauges,

@@ -56,7 +56,7 @@ export function renderOne(one: InFlight, now: Instant): InFlightRecord {
       answeringMs > 0 && one.outputTokens !== null
         ? oneDecimal((1000 * one.outputTokens) / answeringMs)
         : null,
-    cost_usd: one.cost === null ? null : renderUsd(one.cost),
+    cost_usd: renderUsd(one.cost),
     failed_attempts: one.failedAttempts,
   }
 }
