@@ -37,9 +37,6 @@ const toCounts = (stated: Readonly<Record<string, number>>): Record<string, numb
 const toCount = (stated: number): number =>
   Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(stated) || 0))
 
-const isNothing = (usage: Usage): boolean =>
-  promptTokens(usage) + completionTokens(usage) + usage.searchUnits === 0
-
 /** Written for an hour, where the request asks for that and the provider does not tell what is. */
 const asWrittenForLong = (usage: Usage): Usage => ({
   ...usage,
@@ -263,10 +260,7 @@ export class Meter {
     this.statedCost = event.statedCost ?? this.statedCost
     if (event.served !== undefined) this.noteServed(event.served)
     if (event.usage === null) return
-    const stated = toUsage(event.usage)
-    // Zeros after a count take nothing back: some servers close a stream with them.
-    if (this.stated !== null && isNothing(stated)) return
-    this.stated = stated
+    this.stated = toUsage(event.usage)
     if (event.isUnsplit && asksForLongCaching(this.request.extras ?? [])) {
       this.stated = asWrittenForLong(this.stated)
     }

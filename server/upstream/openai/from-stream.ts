@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { isObject, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { promptTokens } from '#domain/usage.ts'
+import { completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
 import { parseText, readChoiceIndex } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
@@ -97,15 +97,19 @@ class OpenAiStream implements Translation {
     if (stated === undefined || stated === null) return false
     const read = toUsageEvent(stated)
     if (read === undefined) return false
+    const before = this.usage?.usage ?? null
+    // Zeros after a count take nothing back: some servers close a stream with them.
+    const counted = before !== null && isNothing(read.usage) ? null : read.usage
+    if (counted === null && read.statedCost === undefined) return false
     // Usage and cost may arrive in different chunks.
     const statedCost = read.statedCost ?? this.usage?.statedCost
     this.usage = {
       type: 'usage',
-      usage: read.usage ?? this.usage?.usage ?? null,
+      usage: counted ?? before,
       ...(statedCost !== undefined && { statedCost }),
       ...(read.isUnsplit && { isUnsplit: true }),
     }
-    if (read.usage !== null) this.isOneSided = read.partial ?? false
+    if (counted !== null) this.isOneSided = read.partial ?? false
     this.counted = true
     return true
   }
@@ -168,6 +172,9 @@ class OpenAiStream implements Translation {
     this.emitUsage(batch)
   }
 }
+
+const isNothing = (usage: Usage | null): boolean =>
+  usage !== null && promptTokens(usage) + completionTokens(usage) === 0
 
 const incomplete = (): UpstreamFailure =>
   new UpstreamFailure('failed', 'its stream ended before the answer was complete')

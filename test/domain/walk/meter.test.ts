@@ -254,15 +254,6 @@ describe('the provider’s word', () => {
     })
   })
 
-  test('is not taken back by zeros that follow it', () => {
-    const zeros = usage({})
-    for (const counted of [{ inputTokens: 7, outputTokens: 3 }, { inputTokens: 7 }]) {
-      expect(reading([text('hi'), usage(counted), zeros])).toEqual(
-        reading([text('hi'), usage(counted)]),
-      )
-    }
-  })
-
   test('T16: zeros alone, beside a text, are no count', () => {
     const { usage: counted, source } = reading([text('some words'), usage({})])
     expect(source).toBe('estimated')

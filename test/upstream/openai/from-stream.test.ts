@@ -130,6 +130,20 @@ describe('usage', () => {
     })
   })
 
+  test('zeros after a count take nothing back, in one piece or in many', () => {
+    const zeros = {
+      choices: [],
+      usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    }
+    const text = sse(chunk({ content: 'a' }), chunk({}, { usage: USAGE }, 'stop'), zeros, '[DONE]')
+    for (const size of [1, text.length]) {
+      expect(read(text, size).events.at(-1)).toEqual({
+        type: 'usage',
+        usage: expect.objectContaining({ inputTokens: 10, outputTokens: 2 }),
+      })
+    }
+  })
+
   test('null is no usage, zero is', () => {
     expect(chunks(chunk({ content: 'a' }, { usage: null }, 'stop'), '[DONE]').usage).toBeNull()
     const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
