@@ -8,13 +8,13 @@ import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
 import { fromErrorInside } from './from-error.ts'
 import { fromAnyImagePart, fromImagePart, type ImageReader } from './from-image.ts'
-import { toUsageEvent } from './from-usage.ts'
+import { findUsage, toUsageEvent } from './from-usage.ts'
 
 /** Translates the body of a 200. An image may still be a remote URL. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {
   if (!isObject(body)) return broken('its answer is not a JSON object')
   const events: ChatEvent[] = []
-  const usage = toUsageEvent(body['usage'])
+  const usage = toUsageEvent(findUsage(body))
   const failure = findError(body, scrub)
   if (!failure) {
     const choices = readList(body['choices'])

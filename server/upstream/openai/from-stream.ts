@@ -1,6 +1,6 @@
 /** Theirs → ours: the chunks of a stream. Finish reasons are emitted at the end, followed by the last usage. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
-import { isObject, readObject, readText } from '#domain/json.ts'
+import { isObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
 import { parseText, readChoiceIndex } from '../read-json.ts'
@@ -17,7 +17,7 @@ import {
   noteChoiceFields,
   type ToolCalls,
 } from './from-response.ts'
-import { toUsageEvent } from './from-usage.ts'
+import { findUsage, toUsageEvent } from './from-usage.ts'
 
 interface Choice {
   readonly index: number
@@ -93,9 +93,7 @@ class OpenAiStream implements Translation {
 
   /** Whether the chunk has a usage or a cost. */
   private noteUsage(chunk: JsonObject): boolean {
-    const stated = chunk['usage'] ?? readObject(chunk['x_groq'])['usage']
-    if (stated === undefined || stated === null) return false
-    const read = toUsageEvent(stated)
+    const read = toUsageEvent(findUsage(chunk, this.choices.length <= 1))
     if (read === undefined) return false
     const before = this.usage?.usage ?? null
     // Zeros after a count take nothing back: some servers close a stream with them.

@@ -1,6 +1,6 @@
 /** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once; and the cost that it states. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
-import { isObject, readObject } from '#domain/json.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isImpossible, MAX_TOKENS, readCount, readPart } from '../read-json.ts'
@@ -16,6 +16,17 @@ const CHARGED = [
   'citation_tokens',
   'reasoning_tokens',
 ] as const
+
+/**
+ * The usage of an answer or of a chunk: beside its choices, or in Groq's place. Moonshot puts it within the choice, where it is that of the
+ * whole answer only if there is no other choice.
+ */
+export function findUsage(body: JsonObject, hasOneChoice = true): unknown {
+  const choices = readList(body['choices'])
+  const ofChoice =
+    hasOneChoice && choices.length === 1 ? readObject(choices[0])['usage'] : undefined
+  return body['usage'] ?? readObject(body['x_groq'])['usage'] ?? ofChoice
+}
 
 /**
  * The event for a usage, a stated cost, or both; undefined when there is neither. A usage of only the prompt or only the

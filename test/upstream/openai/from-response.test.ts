@@ -227,6 +227,13 @@ test.each([
   expect(read(text)).toMatchObject({ events: [], failure: { kind: 'failed' } })
 })
 
+test('a usage within the choice is that of the answer, unless it has several', () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 3 }
+  const choice = { message: { content: 'a' }, finish_reason: 'stop', usage }
+  expect(read({ choices: [choice] }).usage).toMatchObject({ inputTokens: 5, outputTokens: 3 })
+  expect(read({ choices: [choice, choice] }).usage).toBeNull()
+})
+
 test('an error in a 200 is an error, and its usage is kept', () => {
   const usage = { prompt_tokens: 5, completion_tokens: 0 }
   const answer = read({

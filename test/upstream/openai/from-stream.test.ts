@@ -71,6 +71,22 @@ describe('usage', () => {
     expect(types(events)).toEqual(['text-delta', 'finish', 'usage'])
   })
 
+  test('within the choice is that of the answer, unless it has several', () => {
+    const counts = (...list: readonly JsonObject[]) =>
+      chunks(...list, '[DONE]').events.filter(({ type }) => type === 'usage')
+    const end = (index: number) => ({
+      choices: [{ index, delta: {}, finish_reason: 'stop', usage: USAGE }],
+    })
+    const whole = counts(chunk({ content: 'a' }), end(0))
+    expect(whole).toMatchObject([{ usage: { inputTokens: 10, outputTokens: 2 } }])
+    expect(whole[0]).not.toHaveProperty('partial')
+    const second = { choices: [{ index: 1, delta: { content: 'b' } }] }
+    const ofTwo = counts(chunk({ content: 'a' }), end(0), second, end(1))
+    expect(ofTwo.at(-1)).toMatchObject({ partial: true })
+    const together = counts(chunk({ content: 'a' }), second, end(0), end(1))
+    expect(together).toEqual([])
+  })
+
   test('may be separate from the cost, however they are split', () => {
     const text = sse(
       chunk({ content: 'a' }, {}, 'stop'),
