@@ -1,7 +1,7 @@
 // The reader of ECDSA signatures that the binary has instead of one for all of ASN.1: what it reads verifies, and it reads nothing else.
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { readEcdsa } from '#scripts/stand-ins/ecdsa-signature.ts'
+import { readEcdsa } from '#scripts/compile/ecdsa-signature.ts'
 
 /** Of exactly so many bytes. */
 function padded(integer: ArrayBuffer, bytes: number): Buffer {
