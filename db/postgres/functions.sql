@@ -216,10 +216,11 @@ CREATE OR REPLACE FUNCTION spent_by(acc text, first bigint, before bigint) RETUR
 
 -- A verdict for each claim of a batch, in their order. With `takes`, what is admitted takes its slots and its hold. Money in
 -- nano-dollars. `o_…` are the offers of all claims in one row, of which a claim has `p_offers` from `p_first` on. `now_` is the node's clock as
--- it sends the batch: a claim that has waited for seconds lies there on the time line, for no clock was set back.
+-- it sends the batch: a claim that has waited for seconds lies there on the time line, for no clock was set back. `own` is the epoch of the node,
+-- whose processes have others: where either was ended nothing is admitted.
 -- Each expression is made ready anew in each transaction: a call for few claims costs what it has expressions.
-CREATE OR REPLACE FUNCTION admit(takes boolean, now_ bigint, p_gen text[], p_req text[], p_node text[], p_epoch text[], p_key text[], p_at bigint[],
-  p_catalogue bigint[], p_model text[], p_user text[], p_surface text[], p_session text[], p_repeat text[], p_digest text[],
+CREATE OR REPLACE FUNCTION admit(takes boolean, now_ bigint, own text, p_gen text[], p_req text[], p_node text[], p_epoch text[], p_key text[],
+  p_at bigint[], p_catalogue bigint[], p_model text[], p_user text[], p_surface text[], p_session text[], p_repeat text[], p_digest text[],
   p_first bigint[], p_offers bigint[], o_prompt bigint[], o_base bigint[], o_per bigint[], o_choices bigint[], o_full bigint[],
   o_floor bigint[], o_out bigint[])
 RETURNS SETOF verdict
@@ -257,14 +258,14 @@ BEGIN
     SELECT u.*, k.account_id AS acc, k.rpm AS k_rpm, k.rpd AS k_rpd, k.tpm AS k_tpm, k.concurrency AS k_conc, k.daily AS k_daily, k.monthly AS k_monthly,
       k.user_rpm, k.user_daily, k.expires_at, k.disabled_at, k.revoked_at,
       a.rpm AS a_rpm, a.rpd AS a_rpd, a.tpm AS a_tpm, a.concurrency AS a_conc, a.daily AS a_daily, a.monthly AS a_monthly,
-      s AS of_account, t AS of_key, s.day AS s_day, (SELECT cv.version FROM catalogue_version cv) AS version, e.epoch AS ended, g.generation_id AS given_up
+      s AS of_account, t AS of_key, s.day AS s_day, (SELECT cv.version FROM catalogue_version cv) AS version,
+      EXISTS (SELECT FROM ended_epochs e WHERE e.epoch IN (u.epoch, own)) AS ended, g.generation_id AS given_up
     FROM unnest(p_gen, p_req, p_node, p_epoch, p_key, p_at, p_catalogue, p_model, p_user, p_surface, p_session, p_repeat, p_digest, p_first, p_offers)
       WITH ORDINALITY AS u(gen, req, node, epoch, key, at, catalogue, model, usr, surface, session, repeat, digest, first, offers, o)
     LEFT JOIN keys k ON k.id = u.key
     LEFT JOIN accounts a ON a.id = k.account_id
     LEFT JOIN account_state s ON s.account_id = k.account_id
     LEFT JOIN key_state t ON t.key_id = u.key
-    LEFT JOIN ended_epochs e ON e.epoch = u.epoch
     LEFT JOIN given_up g ON g.generation_id = u.gen
     ORDER BY k.account_id, u.key, u.o
   LOOP
@@ -299,7 +300,7 @@ BEGIN
       END IF;
       IF v.code IS NOT NULL THEN RETURN NEXT v; CONTINUE; END IF;
     END IF;
-    IF c.ended IS NOT NULL THEN v.code := 'fenced'; RETURN NEXT v; CONTINUE; END IF;
+    IF c.ended THEN v.code := 'fenced'; RETURN NEXT v; CONTINUE; END IF;
 
     -- The day of the account, and of its keys, with its sums.
     today := day_at(c.at, account.day);

@@ -5,7 +5,7 @@ import type { Address } from '#db/postgres/engine/address.ts'
 import { join as joinNodes, startLife } from '#db/postgres/engine/node-life.ts'
 import { endNode, listNodes } from '#db/postgres/operate.ts'
 import { type Day, systemClock } from '#domain/clock.ts'
-import type { GenerationId } from '#domain/id.ts'
+import { type GenerationId, newEpochId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -199,6 +199,21 @@ if (POSTGRES_BIN === null) {
       ).toBe('stale')
       expect(other.owner.epoch).not.toBe(epoch)
       expect(await admits(other, key)).toBe(true)
+      expect((await one.audit()).findings).toEqual([])
+    })
+
+    test('nor do the processes of a node that was ended take a place before it has another epoch', async () => {
+      const address = await cluster.create()
+      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+      const key = await issue(one)
+      const ofProcess = { node: 'b', epoch: newEpochId(systemClock.now()) }
+      const claimed = () => other.admissions.admit({ ...claimAt(other, key), owner: ofProcess })
+      await endNode(address, systemClock, 'b', 'ann')
+      expect(await claimed()).toBe('stale')
+      expect(await claimed()).toMatchObject({ admitted: true })
+      // It is ended with the node.
+      await endNode(address, systemClock, 'b', 'ann')
+      expect(await admits(one, key)).toBe(true)
       expect((await one.audit()).findings).toEqual([])
     })
 

@@ -285,7 +285,7 @@ if (POSTGRES_BIN === null) {
             database,
             batch.map(({ claim }) => claim),
             false,
-            () => NOW,
+            { now: () => NOW, epoch: () => database.owner.epoch },
           )
           batch.forEach(({ claim, standing, endUser }, nth) => {
             const expected = judgeClaim(claim, standing, endUser)

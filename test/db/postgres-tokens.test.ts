@@ -236,6 +236,7 @@ if (POSTGRES_BIN === null) {
            ANALYZE slots; ANALYZE activity`,
         )
       }
+      const sender = { now: () => clock.now(), epoch: () => store.owner.epoch }
       const measure = (count: number) =>
         tables.session(async (sql) => {
           const tpm = 10 * count + 1_000
@@ -245,7 +246,7 @@ if (POSTGRES_BIN === null) {
           expect(await store.admissions.admit(claim(key, 1))).toMatchObject({ admitted: true })
           clock.advance(1)
           const pages = (tokens: number) =>
-            pagesOf(sql, (one) => askAdmission(one, [claim(key, tokens)], true, () => clock.now()))
+            pagesOf(sql, (one) => askAdmission(one, [claim(key, tokens)], true, sender))
           // What the connection has to learn is no part of it.
           await pages(10)
           const admitted = await pages(10)

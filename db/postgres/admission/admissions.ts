@@ -56,10 +56,10 @@ export function createAdmissions(
   life: Pick<NodeLife, 'rejoin'>,
 ): Admissions {
   const { lanes, clock } = database
+  const sender = { now: () => clock.now(), epoch: () => database.owner.epoch }
   const askAll = (takes: boolean) => async (claims: readonly Claim[]) => {
-    const rows = await repeated(() =>
-      askAdmission(lanes.admit, claims, takes, () => clock.now()),
-    ).catch(async (error) => {
+    const asking = repeated(() => askAdmission(lanes.admit, claims, takes, sender))
+    const rows = await asking.catch(async (error) => {
       if (takes && isLost(error)) forget(claims.map(({ generationId }) => generationId))
       throw error
     })

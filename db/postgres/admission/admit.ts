@@ -2,6 +2,7 @@
 import type { Claim, Refusal, RefusalCode, Repeated, Verdict } from '#domain/admission.ts'
 import type { Stale } from '#domain/catalogue.ts'
 import { DAY_MS, type Instant, MINUTE_MS } from '#domain/clock.ts'
+import type { EpochId } from '#domain/id.ts'
 import { keyNotFound } from '#domain/key.ts'
 import { limitNamed } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
@@ -53,6 +54,7 @@ interface VerdictRow extends WindowColumns {
 const ARGUMENTS = [
   'boolean',
   'bigint',
+  'text',
   ...Array<string>(5).fill('text[]'),
   ...Array<string>(2).fill('bigint[]'),
   ...Array<string>(6).fill('text[]'),
@@ -63,15 +65,20 @@ const ADMIT = `SELECT * FROM admit(${ARGUMENTS.map((type) => `?::${type}`).join(
 /** More than any ceiling, and few enough that thirty-two times as much is an integer of 64 bits. */
 const MOST_OUTPUT = 10n ** 17n
 
-/**
- * A claim that names no version of the catalogue is of the one in force. `now` is asked whenever the call is sent, so that one that has
- * waited for the database is told from one by a clock that was set back.
- */
+/** Who asks, at the moment in which the call is sent: it may have waited for the database. */
+export interface Sender {
+  /** By which a claim that has waited is told from one by a clock that was set back. */
+  now(): Instant
+  /** Of the node: where that was ended its processes claim nothing either, each of which has an epoch of its own. */
+  epoch(): EpochId
+}
+
+/** A claim that names no version of the catalogue is of the one in force. */
 export async function askAdmission(
   sql: Sql,
   claims: readonly Claim[],
   takes: boolean,
-  now: () => Instant,
+  { now, epoch }: Sender,
 ): Promise<readonly VerdictRow[]> {
   const offers = claims.flatMap((claim) => claim.offers)
   let first = 1
@@ -84,6 +91,7 @@ export async function askAdmission(
     ADMIT,
     takes,
     now,
+    epoch,
     claims.map(({ generationId }) => generationId),
     claims.map(({ requestId }) => requestId),
     claims.map(({ owner }) => owner.node),

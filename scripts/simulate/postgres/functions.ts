@@ -14,11 +14,17 @@ export type AskedClaim = Omit<Claim, 'catalogue' | 'accountId'> & {
   readonly catalogue: number | null
 }
 
+/** The moment in which the statement was sent, and the epoch of the node that sent it. */
+export interface Sent {
+  readonly now: number
+  readonly epoch: string
+}
+
 /** A verdict for each claim, in the order of their accounts and keys. */
 export function admit(
   tables: Tables,
   takes: boolean,
-  now: number,
+  sender: Sent,
   claims: readonly AskedClaim[],
 ): readonly Row[] {
   const order = claims.map((claim, nth) => {
@@ -28,7 +34,7 @@ export function admit(
   order.sort((one, other) =>
     one.place < other.place ? -1 : one.place > other.place ? 1 : one.i - other.i,
   )
-  return order.map(({ claim, i }) => ({ ...NO_ROW, i, ...admitOne(tables, takes, now, claim) }))
+  return order.map(({ claim, i }) => ({ ...NO_ROW, i, ...admitOne(tables, takes, sender, claim) }))
 }
 
 const NO_ROW: Row = Object.fromEntries(
@@ -38,7 +44,7 @@ const NO_ROW: Row = Object.fromEntries(
   ].map((name) => [name, null]),
 )
 
-function admitOne(tables: Tables, takes: boolean, now: number, claim: AskedClaim): Row {
+function admitOne(tables: Tables, takes: boolean, sender: Sent, claim: AskedClaim): Row {
   const { keyId, at, owner, generationId } = claim
   const nothing = { of_account: false, minute_oldest: 0, day_oldest: 0 }
   const say = (code: string, answer: number | null = null): Row => ({ ...nothing, code, answer })
@@ -48,11 +54,12 @@ function admitOne(tables: Tables, takes: boolean, now: number, claim: AskedClaim
   if (tables.givenUp.has(generationId)) return say('given_up')
   const repetition = takes ? repeated(tables, claim) : null
   if (repetition !== null) return say(repetition.code, repetition.answer)
-  if (tables.endedEpochs.has(owner.epoch)) return say('fenced')
+  if ([owner.epoch, sender.epoch].some((one) => tables.endedEpochs.has(one))) return say('fenced')
 
   const account = key.accountId
   const line = rowOf(tables.lines, account)
-  const seen = now - at >= 2_000 && now - at <= 15_000 ? now : at
+  const waitedMs = sender.now - at
+  const seen = waitedMs >= 2_000 && waitedMs <= 15_000 ? sender.now : at
   const found = placeOf(seen, line)
   const isBack = seen < line.newestAt - 5_000
   const steppedTo = isBack ? Math.max(found.place, line.place) + 86_400_000 : line.steppedTo

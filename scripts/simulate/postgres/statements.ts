@@ -296,7 +296,7 @@ const usageOf = (tables: Tables, ids: readonly string[]): readonly Row[] =>
 const columnsOf = (values: readonly unknown[]) => values.map(readArray)
 
 function admitted(values: readonly unknown[]): (tables: Tables) => readonly Row[] {
-  const [takes, sentAt, ...rest] = values
+  const [takes, sentAt, epoch, ...rest] = values
   const columns = columnsOf(rest)
   const at = (column: number, row: number): string | null => columns[column]?.[row] ?? null
   const big = (column: number, row: number): never => BigInt(at(column, row) ?? 0) as never
@@ -328,7 +328,8 @@ function admitted(values: readonly unknown[]): (tables: Tables) => readonly Row[
     }
     return asked as unknown as AskedClaim
   })
-  return (tables) => admit(tables, takes === true, number(sentAt), claims)
+  return (tables) =>
+    admit(tables, takes === true, { now: number(sentAt), epoch: text(epoch) }, claims)
 }
 
 /** Lines of the log by their columns, as the statement brings them. */
