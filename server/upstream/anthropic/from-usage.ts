@@ -15,7 +15,8 @@ const CHARGED = [
 
 /**
  * Undefined when there is no count or an impossible one. Counts are cumulative, so a later usage replaces an earlier one; counts
- * that it omits or sends as zero (the prompt, in the last event of many servers) keep their value of `before`. Calls of the
+ * that it omits keep their value of `before`, and so does a prompt whose counts are all zero, as the last event of many servers
+ * has it. Beside another count a zero is one: what a server took for new before may have been read from its cache. Calls of the
  * vendor's tools are null until they are stated: the first event of a stream does not.
  * @example input 4, cache read 1163, output 202 → a prompt of 1167 tokens
  */
@@ -31,9 +32,7 @@ export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
   const thinking = readCount(readObject(value['output_tokens_details'])['thinking_tokens'])
   return {
     ...known,
-    ...readWrites(counted, known),
-    inputTokens: input || known.inputTokens,
-    cacheReadTokens: readCount(counted['cache_read_input_tokens']) || known.cacheReadTokens,
+    ...readPrompt(counted, known),
     outputTokens,
     reasoningTokens: Math.min(thinking ?? known.reasoningTokens, outputTokens),
     serverCalls: readServerCalls(value['server_tool_use']) ?? known.serverCalls,
@@ -79,22 +78,36 @@ const FOR_AN_HOUR = 'ephemeral_1h_input_tokens'
 const readForAnHour = (usage: JsonObject): unknown =>
   readObject(usage['cache_creation'])[FOR_AN_HOUR]
 
-/** What was written for an hour is part of the count of writes. */
-function readWrites(
-  usage: JsonObject,
-  known: Usage,
-): Pick<Usage, 'cacheWriteTokens' | 'cacheWrite1hTokens'> {
-  const written = readCount(usage['cache_creation_input_tokens'])
-  const forAnHour = readPart(readForAnHour(usage), written || MAX_TOKENS)
-  const all = written || forAnHour
-  if (all === 0) {
-    const { cacheWriteTokens, cacheWrite1hTokens } = known
-    return { cacheWriteTokens, cacheWrite1hTokens }
+type Prompt = Pick<
+  Usage,
+  'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'cacheWrite1hTokens'
+>
+
+function readPrompt(usage: JsonObject, known: Prompt): Partial<Prompt> {
+  const input = readCount(usage['input_tokens'])
+  const read = readCount(usage['cache_read_input_tokens'])
+  const stated = readCount(usage['cache_creation_input_tokens'])
+  const forAnHour = readPart(readForAnHour(usage), stated || MAX_TOKENS)
+  const written = stated || forAnHour
+  if (!(input || read || written)) return {}
+  return {
+    inputTokens: input ?? known.inputTokens,
+    cacheReadTokens: read ?? known.cacheReadTokens,
+    ...(stated === undefined && written === 0 ? {} : splitWrites(usage, written, forAnHour, known)),
   }
+}
+
+/** What was written for an hour is part of the count of writes. */
+function splitWrites(
+  usage: JsonObject,
+  written: number,
+  forAnHour: number,
+  known: Prompt,
+): Pick<Prompt, 'cacheWriteTokens' | 'cacheWrite1hTokens'> {
   // A later count may repeat the sum without its parts.
-  const repeats = all === known.cacheWriteTokens + known.cacheWrite1hTokens
+  const repeats = written === known.cacheWriteTokens + known.cacheWrite1hTokens
   const long = isUnsplit(usage) && repeats ? known.cacheWrite1hTokens : forAnHour
-  return { cacheWriteTokens: all - long, cacheWrite1hTokens: long }
+  return { cacheWriteTokens: written - long, cacheWrite1hTokens: long }
 }
 
 const isUnsplit = (usage: JsonObject): boolean => !isObject(usage['cache_creation'])

@@ -38,8 +38,9 @@ export function toUsageEvent(stated: unknown, usage = fromUsage(stated)): Stated
   const event: UsageEvent = { type: 'usage', usage: usage ?? null }
   if (statedCost !== undefined) event.statedCost = statedCost
   if (usage !== undefined && isOneSided(stated)) event.partial = true
-  // Nothing here tells for how long it was written.
-  if (usage !== undefined && usage.cacheWriteTokens > 0) event.isUnsplit = true
+  if (usage !== undefined && usage.cacheWriteTokens > 0 && !tellsLongWrites(stated)) {
+    event.isUnsplit = true
+  }
   return event
 }
 
@@ -112,20 +113,38 @@ function readResearch(usage: JsonObject): Research {
  * unknown: cached tokens are counted as text first, so that no image is charged too little.
  */
 function notePrompt(counted: Counted, usage: JsonObject, prompt: number): void {
-  const details = readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
+  const details = promptDetails(usage)
   const hits =
     readCount(details['cached_tokens']) ??
     readCount(usage['prompt_cache_hit_tokens']) ??
     readCount(usage['cached_tokens'])
   counted.cacheReadTokens = readPart(hits, prompt)
-  counted.cacheWriteTokens = readPart(
-    details['cache_write_tokens'],
-    prompt - counted.cacheReadTokens,
-  )
-  const uncached = prompt - counted.cacheReadTokens - counted.cacheWriteTokens
+  const written = readPart(statedWrites(details), prompt - counted.cacheReadTokens)
+  counted.cacheWrite1hTokens = readPart(statedLongWrites(details), written)
+  counted.cacheWriteTokens = written - counted.cacheWrite1hTokens
+  const uncached = prompt - counted.cacheReadTokens - written
   counted.imageInputTokens = Math.min(readPart(details['image_tokens'], prompt), uncached)
   counted.inputTokens = uncached - counted.imageInputTokens
 }
+
+const promptDetails = (usage: JsonObject): JsonObject =>
+  readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
+
+/** In OpenRouter's word and ours, Alibaba's, LiteLLM's. */
+const statedWrites = (details: JsonObject): unknown =>
+  details['cache_write_tokens'] ??
+  details['cache_creation_input_tokens'] ??
+  details['cache_creation_tokens']
+
+/** Of these, those written for an hour; most do not tell. */
+const statedLongWrites = (details: JsonObject): unknown =>
+  details['cache_write_1h_tokens'] ??
+  readObject(details['cache_creation'] ?? details['cache_creation_token_details'])[
+    'ephemeral_1h_input_tokens'
+  ]
+
+const tellsLongWrites = (stated: unknown): boolean =>
+  readCount(statedLongWrites(promptDetails(readObject(stated)))) !== undefined
 
 /** Perplexity counts searches; OpenRouter every tool that it runs; most count none. */
 function readCalls({ server_tool_use: run, num_search_queries: searched }: JsonObject): Calls {

@@ -18,6 +18,18 @@ test('writes for an hour are counted apart', () => {
   expect(fromUsage(later, read)).toMatchObject({ cacheWriteTokens: 10, cacheWrite1hTokens: 20 })
 })
 
+test('a later count of the prompt replaces the first, zeros and all; zeros alone do not', () => {
+  const first = { input_tokens: 100, output_tokens: 1, cache_creation_input_tokens: 7 }
+  const prompt = { input_tokens: 0, cache_read_input_tokens: 107, cache_creation_input_tokens: 0 }
+  const last = fromUsage({ ...prompt, output_tokens: 20 }, fromUsage(first))
+  expect(last).toEqual({ ...NO_USAGE, cacheReadTokens: 107, outputTokens: 20 })
+  const zeros = { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 }
+  const kept = { ...NO_USAGE, inputTokens: 100, cacheWriteTokens: 7, outputTokens: 20 }
+  expect(fromUsage(zeros, fromUsage(first))).toEqual(kept)
+  // What it leaves out stays.
+  expect(fromUsage({ input_tokens: 100, output_tokens: 20 }, fromUsage(first))).toEqual(kept)
+})
+
 test('T17: writes for an hour above all writes are ignored; alone they are all', () => {
   const read = (cache_creation_input_tokens?: number) =>
     fromUsage({

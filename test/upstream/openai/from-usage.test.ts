@@ -28,6 +28,36 @@ test('so are tokens just written to a cache', () => {
   expect(usage).toMatchObject({ inputTokens: 1, cacheReadTokens: 2569, cacheWriteTokens: 79 })
 })
 
+const WRITES = { prompt_tokens: 100, completion_tokens: 1 }
+const written = (details: object) => {
+  const stated = { ...WRITES, prompt_tokens_details: { cached_tokens: 10, ...details } }
+  return toUsageEvent(stated)
+}
+
+test.each([
+  ['Alibaba', { cache_creation_input_tokens: 80, cache_type: 'ephemeral' }],
+  ['LiteLLM', { cache_creation_tokens: 80 }],
+])('%s has words of its own for tokens written to a cache', (_, details) => {
+  const usage = { inputTokens: 10, cacheReadTokens: 10, cacheWriteTokens: 80 }
+  expect(written(details)).toMatchObject({ usage, isUnsplit: true })
+})
+
+test.each([
+  ['another gateway of this kind', { cache_write_tokens: 80, cache_write_1h_tokens: 30 }],
+  [
+    'Alibaba',
+    { cache_creation_input_tokens: 80, cache_creation: { ephemeral_1h_input_tokens: 30 } },
+  ],
+  [
+    'LiteLLM',
+    { cache_creation_tokens: 80, cache_creation_token_details: { ephemeral_1h_input_tokens: 30 } },
+  ],
+])('%s says what of it was written for an hour', (_, details) => {
+  const usage = { inputTokens: 10, cacheWriteTokens: 50, cacheWrite1hTokens: 30 }
+  expect(written(details)).toMatchObject({ usage })
+  expect(written(details)).not.toHaveProperty('isUnsplit')
+})
+
 test('DeepSeek names its cache hits itself', () => {
   const usage = fromUsage({ prompt_tokens: 12, completion_tokens: 1, prompt_cache_hit_tokens: 10 })
   expect(usage).toMatchObject({ inputTokens: 2, cacheReadTokens: 10 })
