@@ -288,6 +288,20 @@ describe('the end', () => {
     expect(await charged(answer)).toBeGreaterThan(0n)
   })
 
+  test('a stream that fails with a count and no word has the status of the failure', async () => {
+    s.reply('chat', (response) => {
+      const usage = { prompt_tokens: 5, completion_tokens: 0, total_tokens: 5 }
+      frames(response, [{ choices: [], usage }, { error: { message: 'boom', code: 500 } }])
+      response.end()
+    })
+    const asked = hello('chat/m', { stream: true, allow_fallbacks: false } as never)
+    const answer = await s.ask(asked)
+    expect([answer.status, await answer.json()]).toMatchObject([
+      502,
+      { type: 'error', error: { type: 'api_error' } },
+    ])
+  })
+
   test('the receipt comes before the ending, and the cost with it where it is asked for', async () => {
     const answer = await s.ask(hello('chat/m', { stream: true }), { 'x-gateway-usage': '1' })
     const text = await answer.text()

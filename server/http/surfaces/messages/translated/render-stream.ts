@@ -30,10 +30,11 @@ export class TranslatedStream implements StreamRenderer {
     this.ending = new Ending(work)
   }
 
+  /** It begins with the first words: what fails before them still has a status of its own. */
   events(events: ChatEvents): string {
-    let text = this.begin()
+    let text = ''
     for (const event of events) text += this.take(event)
-    return text
+    return text === '' ? '' : this.begin() + text
   }
 
   error(error: GatewayError, requestId: string): string {
