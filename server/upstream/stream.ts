@@ -12,7 +12,7 @@ export interface EventReader {
   end(): readonly SseEvent[]
 }
 
-/** A family's stream translation. It keeps finish reasons and the last usage until the end. */
+/** A family's stream translation. It keeps finish reasons until no content can follow, and the last usage until the end. */
 export interface Translation {
   /** Translates events into `batch`; true when the provider marked the answer as complete. @throws UpstreamFailure */
   take(events: readonly SseEvent[], batch: ChatEvent[]): boolean

@@ -18,13 +18,13 @@ export function startStream(scrub: Scrub): Translation {
   const tools = new ServerTools()
   let counted: { readonly stated: unknown; readonly usage: Usage } | null = null
   let isPromptCounted = false
-  let ending: { readonly native: string; readonly details: unknown } | null = null
+  let hasEnded = false
 
   /** Usage is partial until the stop reason has arrived: more output may follow. So is one that has not counted both sides. */
   const emitUsage = (batch: ChatEvent[]): void => {
     if (counted === null) return
     const { stated, usage } = counted
-    if (ending !== null) {
+    if (hasEnded) {
       const isWhole = isPromptCounted && readSides(stated).output
       batch.push(toUsageEvent(stated, tools.complete(usage), !isWhole))
     } else if (promptTokens(usage) > 0) {
@@ -42,15 +42,17 @@ export function startStream(scrub: Scrub): Translation {
     emitUsage(batch)
   }
 
-  const noteEnding = (delta: JsonObject): void => {
+  /** Before the count that comes with it: an answer that has ended is not cut for what it has cost. */
+  const noteEnding = (delta: JsonObject, batch: ChatEvent[]): void => {
     const native = readText(delta['stop_reason'])
-    if (native !== undefined) ending = { native, details: delta['stop_details'] }
+    if (native === undefined || hasEnded) return
+    hasEnded = true
+    blocks.conclude(batch)
+    pushFinish(native, delta['stop_details'], batch)
   }
 
-  const conclude = (batch: ChatEvent[]): void => {
-    if (ending === null) throw incomplete()
-    blocks.conclude(batch)
-    pushFinish(ending.native, ending.details, batch)
+  const requireEnding = (): void => {
+    if (!hasEnded) throw incomplete()
   }
 
   /** True when the answer is complete. `ping` and unknown events are ignored. */
@@ -74,11 +76,11 @@ export function startStream(scrub: Scrub): Translation {
         blocks.close(index, batch)
         return false
       case 'message_delta':
-        noteEnding(readObject(data['delta']))
+        noteEnding(readObject(data['delta']), batch)
         noteUsage(data['usage'], batch)
         return false
       case 'message_stop':
-        conclude(batch)
+        requireEnding()
         return true
       case 'error':
         throw fromErrorInside(data, scrub)
@@ -94,9 +96,7 @@ export function startStream(scrub: Scrub): Translation {
       }
       return false
     },
-    close(batch) {
-      conclude(batch)
-    },
+    close: requireEnding,
   }
 }
 

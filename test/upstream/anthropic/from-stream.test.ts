@@ -80,6 +80,13 @@ describe('the end of a stream', () => {
     })
   })
 
+  test('the answer has ended before its last count is read, which therefore cuts nothing', () => {
+    const { events, finish } = read(start(), ...words('a'), end('end_turn'), end('end_turn'), STOP)
+    expect(finish).toHaveLength(1)
+    const types = events.map(({ type }) => type)
+    expect(types.slice(types.indexOf('finish'))).toEqual(['finish', 'usage', 'usage'])
+  })
+
   test('the last event may be missing, the stop reason may not', () => {
     expect(read(start(), ...words('a'), end('end_turn')).failure).toBeNull()
     const broken = read(start(), ...words('a'))

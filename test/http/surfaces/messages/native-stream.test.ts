@@ -46,16 +46,22 @@ test('after an error comes nothing', () => {
   expect(stream.end(CHARGE)).toBe('')
 })
 
-test('an answer that the gateway ends: the open block is closed, and it has reached its bound', () => {
-  const stream = start()
-  const delta = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":2}\n\n'
-  stream.events(native(delta))
-  stream.events(native('event: ping\ndata: {"type":"ping"}\n\n'))
-  const cut = stream.events([{ type: 'finish', choice: 0, reason: 'length', native: 'length' }])
-  expect(cut).toMatch(/^event: content_block_stop\ndata: .*"index":2\}\n\nevent: message_delta\n/)
-  expect(cut).toContain('"stop_reason":"max_tokens"')
-  expect(stream.end(CHARGE)).toBe(STOP)
-})
+test.each([
+  ['after a ping', native('event: ping\ndata: {"type":"ping"}\n\n')],
+  ['after a count', native(DELTA, 'usage')],
+])(
+  'an answer that the gateway ends %s: the open block is closed, and it has reached its bound',
+  (_, between) => {
+    const stream = start()
+    const delta = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":2}\n\n'
+    stream.events(native(delta))
+    stream.events(between)
+    const cut = stream.events([{ type: 'finish', choice: 0, reason: 'length', native: 'length' }])
+    expect(cut).toMatch(/^event: content_block_stop\ndata: .*"index":2\}\n\nevent: message_delta\n/)
+    expect(cut).toContain('"stop_reason":"max_tokens"')
+    expect(stream.end(CHARGE)).toBe(STOP)
+  },
+)
 
 test('W20: silence is filled before an agent takes it for a stall', () => {
   expect(MESSAGES.silence?.afterMs).toBeLessThanOrEqual(10_000)

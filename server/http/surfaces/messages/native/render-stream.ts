@@ -13,9 +13,8 @@ export class NativeStream implements StreamRenderer {
   private readonly showsCost: boolean
   /** What waits for the receipt, in order; the frame with the last usage among them only where it is to show the cost. */
   private held: string[] = []
-  /** The last frame that is no ping, for what it leaves open. */
+  /** The last frame that is no ping and no count, for what it leaves open. */
   private last = ''
-  private hasUsage = false
   private isOver = false
   private hasFailed = false
 
@@ -33,8 +32,8 @@ export class NativeStream implements StreamRenderer {
         text += this.take(event)
       } else if (event.type === 'finish') isFinished = true
     }
-    // The gateway ends an answer that costs more than is held.
-    return isFinished && !isNative && !this.isOver ? text + this.cut() : text
+    // The gateway ends an answer that costs more than is held; the provider's own ending has its text beside it.
+    return isFinished && !isNative ? this.pass(this.ending()) : text
   }
 
   error(error: GatewayError, requestId: string): string {
@@ -53,23 +52,26 @@ export class NativeStream implements StreamRenderer {
   }
 
   private take({ text, holds }: Extract<ChatEvent, { type: 'native' }>): string {
-    if (holds === 'usage') this.hasUsage = true
     if (holds === 'end') this.isOver = true
-    if (!text.startsWith('event: ping')) this.last = text
-    const waits = this.held.length > 0 || holds === 'end' || (holds === 'usage' && this.showsCost)
-    if (!waits) return text
+    if (holds === undefined && !text.startsWith('event: ping')) this.last = text
+    return this.pass(text, holds === 'end' || (holds === 'usage' && this.showsCost))
+  }
+
+  /** Behind what waits for the receipt, it waits too. */
+  private pass(text: string, waits = false): string {
+    if (!waits && this.held.length === 0) return text
     this.held.push(text)
     return ''
   }
 
   /** Closes the block that is open, and says that the answer has reached its bound. */
-  private cut(): string {
+  private ending(): string {
     const index = openBlock(this.last)
     const stop =
       index === null
         ? ''
         : frame('content_block_stop', `{"type":"content_block_stop","index":${index}}`)
-    return this.hasUsage ? '' : stop + frame('message_delta', AT_BOUND)
+    return stop + frame('message_delta', AT_BOUND)
   }
 }
 
