@@ -121,16 +121,31 @@ describe('a body', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'request_too_large' } })
   })
 
-  test('that is chunked is accepted', async () => {
-    const [first, rest] = [JSON.stringify(hello()).slice(0, 9), JSON.stringify(hello()).slice(9)]
-    const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
-    const head = post('/v1/chat/completions', s.key.bearer, '').replace(
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+  const head = (fields = {}) =>
+    post('/v1/chat/completions', { ...s.key.bearer, ...fields }, '').replace(
       /Content-Length.*\r\n/,
       'Transfer-Encoding: chunked\r\n',
     )
-    expect(await exchange(head + chunk(first) + chunk(rest) + chunk(''))).toMatchObject({
+
+  test('that is chunked is accepted', async () => {
+    const [first, rest] = [JSON.stringify(hello()).slice(0, 9), JSON.stringify(hello()).slice(9)]
+    expect(await exchange(head() + chunk(first) + chunk(rest) + chunk(''))).toMatchObject({
       status: 200,
     })
+  })
+
+  test.each([
+    ['that are announced', { Trailer: 'X-Sum' }],
+    ['that nobody announced', {}],
+  ])('with trailers %s is refused before anything is asked for it', async (_, fields) => {
+    const before = s.lines.length
+    const body = `${chunk(JSON.stringify(hello()))}0\r\nX-Sum: a\r\n\r\n`
+    const client = dial(s.gateway.url)
+    client.send(head(fields) + body)
+    await eventually(() => client.closed && s.lines.length > before, 'the request has ended')
+    expect(client.received).toMatch(/^HTTP\/1\.1 400 /)
+    expect(s.lines.slice(before)).toMatchObject([{ status: 400, generation_id: null }])
   })
 })
 

@@ -6,6 +6,7 @@ import { parseExactly } from '#domain/json.ts'
 import { cutElements, type Member } from '#domain/json-text.ts'
 import { spelledSize, type TextSize } from '#domain/text-size.ts'
 import type { BodySource } from '#domain/work.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/short-lived.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { TakenBytes } from './byte-budget.ts'
@@ -25,6 +26,7 @@ export function readBody(
   const { request, taken } = context
   checkMediaType(request.headers)
   context.isArriving = true
+  refuseTrailers(request.headers)
   const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(context, deadlineMs)
   if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
@@ -78,6 +80,13 @@ function checkMediaType(headers: Headers): void {
   }
 }
 
+/** The server knows none: it would end the request in the middle of its answer. */
+function refuseTrailers(headers: Headers): void {
+  if (headers.has('trailer')) {
+    throw new GatewayError('invalid_request', 'send the body without trailers')
+  }
+}
+
 /** Null for a chunked body, which is counted as it comes. */
 function statedBytes(headers: Headers, mostBytes: number): number | null {
   const stated = headers.get('content-length')
@@ -100,7 +109,7 @@ const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
 const DECODER = new TextDecoder()
 
 async function readCounted(
-  { body }: Request,
+  { body, signal }: Request,
   mostBytes: number,
   arrival: Arrival,
   taken: TakenBytes | null,
@@ -112,7 +121,7 @@ async function readCounted(
   try {
     for (;;) {
       const piece = (await reader?.read())?.value
-      if (piece === undefined || arrival.isExpired) return DECODER.decode(Buffer.concat(pieces))
+      if (piece === undefined || arrival.isExpired) break
       bytes += piece.byteLength
       if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
       taken?.takeBody(piece.byteLength)
@@ -122,6 +131,10 @@ async function readCounted(
     leave(reader)
     throw thrown
   }
+  // What follows the last chunk, as trailers do, is refused by the server after the body has ended: before anything is asked for it.
+  await nextTurn()
+  if (signal.aborted) throw new Error('the server has refused the end of the body')
+  return DECODER.decode(Buffer.concat(pieces))
 }
 
 /** What else comes is not read. */
