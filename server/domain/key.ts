@@ -4,6 +4,7 @@ import type { Arrival, Instant } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
 import { type Limits, NO_LIMITS } from './limits.ts'
+import { CONTROL } from './plain-text.ts'
 import { labelOf, type Secret } from './secret.ts'
 
 export const KEY_KINDS = ['ordinary', 'provisioning'] as const
@@ -133,7 +134,7 @@ export interface Keys {
 /** Exact ids, `<provider>/*`, or `*`; null allows every model. */
 export type AllowList = readonly string[] | null
 
-export const MASK = /^(\*|[^\s/*]+\/(\*|[^\s*]+))$/
+export const MASK = new RegExp(`^(\\*|[^\\s/*${CONTROL}]+/(\\*|[^\\s*${CONTROL}]+))$`)
 export const MAX_MASKS = 256
 export const MAX_MASK_CHARS = 256
 

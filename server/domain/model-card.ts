@@ -4,6 +4,7 @@ import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { ModelKind } from './model-kind.ts'
 import type { Factor, UsdAttos } from './money.ts'
+import { CONTROL } from './plain-text.ts'
 import type { OpenAiWire } from './provider.ts'
 import type { Route, RouteHop, RouteOrder } from './route.ts'
 
@@ -181,12 +182,14 @@ export function pricingModel(prices: Prices): PricingModel {
   return prices.prompt === 0n && prices.completion === 0n ? 'per_image' : 'mixed'
 }
 
-const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,63}\/[^\s/*][^\s*]{0,190}$/
+const MODEL_ID = new RegExp(
+  `^[a-z0-9][a-z0-9._-]{0,63}/[^\\s/*${CONTROL}][^\\s*${CONTROL}]{0,190}$`,
+)
 
 /** Whether `id` has the shape `<provider>/<model>`. */
 export const isModelId = (id: string): boolean => MODEL_ID.test(id)
 
-const ALIAS = /^[^\s*]{1,256}$/
+const ALIAS = new RegExp(`^[^\\s*${CONTROL}]{1,256}$`)
 
 /** Whether `name` can be another name of a model. */
 export const isAlias = (name: string): boolean => ALIAS.test(name)

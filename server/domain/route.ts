@@ -1,4 +1,5 @@
 /** A route: the hops that serve a model, or all models that a mask matches, and in which order one request asks them. */
+import { CONTROL } from './plain-text.ts'
 
 /** A hop as the operator sets it. In the route of a mask, OWN stands for what each model has itself. */
 export interface RouteHop {
@@ -27,7 +28,7 @@ export interface Route {
   readonly hops: readonly RouteHop[]
 }
 
-const MASK = /^[^\s*]{0,255}\*$/
+const MASK = new RegExp(`^[^\\s*${CONTROL}]{0,255}\\*$`)
 
 /** Whether a pattern is a mask: the beginning of models' ids, and `*`. */
 export const isMask = (pattern: string): boolean => MASK.test(pattern)

@@ -14,6 +14,7 @@ import {
 } from '#domain/limits.ts'
 import type { Modifier, ServerToolPrice } from '#domain/model-card.ts'
 import { perMillion, perThousand, readFactor, readPrice, readUsd } from '#domain/money.ts'
+import { CONTROL, isPlain } from '#domain/plain-text.ts'
 import { holdsSecret } from '#domain/secret.ts'
 
 const MAX_QUOTED_CHARS = 40
@@ -140,9 +141,6 @@ export function requireFuture(end: Instant | null, now: Instant): Instant | null
 const NAME_MESSAGE = `must be a text of 1 to ${MAX_NAME_CHARS} characters, without line breaks and other control characters`
 const PLAIN_MESSAGE = 'must hold no line breaks and no other control characters'
 
-// C0, DEL, C1, line and paragraph separators: they would break lines of lists and logs, or control a terminal.
-const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029'
-const PLAIN_TEXT = new RegExp(`^[^${CONTROL}]*$`)
 /** A name: no control characters, not only white space. */
 export const NAME_PATTERN = new RegExp(`^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`)
 /** What lists show of a key's secret, and its id as they show it or whole: a command that is meant for one must not reach a key of that name. */
@@ -151,8 +149,6 @@ export const LIKE_ANOTHERS =
 export const KEY_NAME_PATTERN = new RegExp(
   NAME_PATTERN.source.replace('^', `^(?!${LIKE_ANOTHERS.source.slice(1)})`),
 )
-
-const isPlain = (text: string): boolean => PLAIN_TEXT.test(text)
 
 /** Counts code points, not UTF-16 units. */
 const isName = (text: string): boolean => {
@@ -190,6 +186,9 @@ export const lineField = (most: number) =>
       z.maxLength(most, `must be at most ${most} characters`),
       z.refine(isPlain, PLAIN_MESSAGE),
     )
+
+/** The name by which a provider knows a model. */
+export const upstreamField = lineField(256).check(z.minLength(1))
 
 export const keptNoteField = lineField(1_000)
 export const noteField = keptNoteField.check(holdsNoKey)

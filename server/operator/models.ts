@@ -26,6 +26,7 @@ import {
   priceField,
   serverToolsField,
   timeField,
+  upstreamField,
 } from '#forms/fields.ts'
 import { suggest } from '#forms/nearest.ts'
 import { isFromCatalog } from './catalog.ts'
@@ -159,7 +160,7 @@ export const addModel = mutation(
     kind: z._default(kindField, 'generate'),
     embedding_space: orNull(embeddingSpaceField),
     provider: z.optional(z.string()),
-    upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    upstream: z.optional(upstreamField),
     name: z.optional(lineField(256).check(z.minLength(1))),
     context_length: orNull(z.int().check(z.minimum(1))),
     max_completion_tokens: orNull(z.int().check(z.minimum(1))),
@@ -341,7 +342,9 @@ export const listAliases = verb(
 
 export const aliasField = z
   .string()
-  .check(z.refine(isAlias, 'must be 1 to 256 characters without a space or "*"'))
+  .check(
+    z.refine(isAlias, 'must be 1 to 256 characters without a space, "*" or a control character'),
+  )
 
 /** Gives a model another name for requests, or an alias another model. @throws model_not_found, already_exists */
 export const aliasModel = mutation(

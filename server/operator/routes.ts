@@ -6,6 +6,7 @@ import { type ModelCard, routeOf } from '#domain/model-card.ts'
 import { isMask, OWN, ROUTE_ORDERS, type Route, type RouteHop } from '#domain/route.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
+import { upstreamField } from '#forms/fields.ts'
 import { suggest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -139,7 +140,7 @@ export const setHop = mutation(
     /** In the route of a mask also `*`: each model's own. */
     provider: z.string(),
     /** Default: the upstream name at the model's own provider. */
-    upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    upstream: z.optional(upstreamField),
     /** Default: after the last hop; beside the first where the fastest is asked first. */
     position: z.optional(rankField),
     weight: z.optional(rankField),

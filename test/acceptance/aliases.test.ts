@@ -64,7 +64,7 @@ describe('with the server down', () => {
     [
       ['alias', 'x y', 'demo/echo'],
       2,
-      'the name must be 1 to 256 characters without a space or "*"',
+      'the name must be 1 to 256 characters without a space, "*" or a control character',
     ],
     [['alias', 'x'], 2, 'an alias needs its model\nhint: gatewayctl models alias x MODEL'],
     [['unalias', 'x'], 3, 'no model is also called "x"\nhint: gatewayctl models alias'],

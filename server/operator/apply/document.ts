@@ -13,6 +13,7 @@ import {
   keptNameField,
   keptNoteField,
   limitsFields,
+  lineField,
   modifiersField,
   nameField,
   orNull,
@@ -21,6 +22,7 @@ import {
   readAs,
   serverToolsField,
   timeField,
+  upstreamField,
   usdField,
 } from '#forms/fields.ts'
 import { readEmail } from '#signin/register/email.ts'
@@ -37,7 +39,7 @@ import { emailField } from '../threshold-fields.ts'
 const MAX_ENTRIES = 100_000
 const MAX_CHARS = 4_096
 
-const textField = z.string().check(z.minLength(1), z.maxLength(MAX_CHARS))
+const textField = lineField(MAX_CHARS).check(z.minLength(1))
 const countField = z.int('must be a whole number of at least 1').check(z.minimum(1))
 const rankField = countField.check(z.maximum(1_000))
 const modalityField = z.enum(['text', 'image', 'audio', 'video', 'file'])
@@ -120,7 +122,7 @@ const hopsField = z
   .array(
     z.strictObject({
       provider: z.string(),
-      upstream: z.optional(textField),
+      upstream: z.optional(upstreamField),
       position: z._default(rankField, 1),
       weight: z._default(rankField, 1),
     }),
@@ -134,7 +136,7 @@ const modelDocument = z.strictObject({
   kind: z._default(kindField, 'generate'),
   embedding_space: z.optional(embeddingSpaceField),
   provider: z.optional(z.string()),
-  upstream: z.optional(textField),
+  upstream: z.optional(upstreamField),
   name: z.optional(textField),
   description: z._default(z.string().check(z.maxLength(MAX_CHARS)), ''),
   context_length: z.optional(countField),
