@@ -228,16 +228,21 @@ describe.each<[Name, string]>([
 
   test(`is sent ${word} alone from then on, and after a restart`, async () => {
     const model = await provide(server)
+    // Another node knows once it is stored.
+    gateway.pin(0)
+    onTestFinished(() => gateway.pin(null))
     // "Exactly one attempt" is still one: no answer had begun.
     expect(await ask(model, 5, { allow_fallbacks: false })).toEqual([5, 'length'])
     expect(await stream(model, 6)).toEqual([6, 'length'])
     expect(servers.words(server)).toEqual([[5, 5], alone(5), alone(6)])
     await until(async () => (await shown(server))[1] === 'learned', 'it is stored')
     expect(await shown(server)).toEqual([word, 'learned'])
+    gateway.pin(1)
+    expect(await ask(model, 7)).toEqual([7, 'length'])
     await gateway.kill()
     gateway = await startAppliance(cli)
-    expect(await ask(model, 7)).toEqual([7, 'length'])
-    expect(servers.words(server).slice(3)).toEqual([alone(7)])
+    expect(await ask(model, 8)).toEqual([8, 'length'])
+    expect(servers.words(server).slice(3)).toEqual([alone(7), alone(8)])
   })
 
   test('answers twenty at first contact, streams too', async () => {

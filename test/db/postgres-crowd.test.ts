@@ -2,7 +2,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Database, Sql } from '#db/postgres/engine/database.ts'
 import { MIGRATIONS } from '#db/postgres/engine/versions.ts'
-import { DAY_MS, type Day, later, systemClock } from '#domain/clock.ts'
+import {
+  DAY_MS,
+  type Day,
+  dayOf,
+  dayStart,
+  later,
+  nextMonthStart,
+  systemClock,
+} from '#domain/clock.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { until } from '#test/support/appliance.ts'
@@ -86,6 +94,43 @@ if (POSTGRES_BIN === null) {
       expect(told.map(({ status }) => status)).toEqual(
         asked.map((_, nth) => (nth === 4 ? 'rejected' : 'fulfilled')),
       )
+    })
+
+    test('what one call asks from both sides of a month’s end passes no ceiling of either, and is charged where it is held', async () => {
+      const { address, store, key: one } = await start()
+      const limits = { dailySpend: usd('1'), monthlySpend: usd('1'), endUserDailySpend: usd('0.5') }
+      await store.keys.amend(one.id, { limits }, anAct())
+      const secret = newSecret()
+      const two = aKey(systemClock.now(), limits, { label: labelOf(secret) })
+      await store.keys.issue(two, secret, anAct())
+      const morning = nextMonthStart(dayOf(systemClock.now()))
+      // In no order, neither of the keys nor of the moments; what is judged behind the first of a day is of that day, or of a later one.
+      const claims = Array.from({ length: 24 }, (_, nth) => ({
+        ...claimAt(store, nth % 3 === 0 ? one : two, '0.4'),
+        at: later(dayStart(morning), (nth < 6 || nth % 4 === 0 ? -1 : 1) * (nth + 1)),
+        endUser: nth % 3 === 0 ? 'ann' : null,
+      }))
+      const verdicts = await Promise.all(claims.map(store.admissions.admit))
+      const held = await openTables(address).all<{ key_id: string; day: string; n: string }>(
+        'SELECT key_id, day::text, count(*)::text AS n FROM holds GROUP BY 1, 2',
+      )
+      for (const { key_id, n } of held)
+        expect(Number(n)).toBeLessThanOrEqual(key_id === one.id ? 1 : 2)
+      expect(new Set(held.map(({ day }) => day)).size).toBe(2)
+      const admitted = claims.filter((_, nth) => {
+        const verdict = verdicts[nth]
+        return typeof verdict === 'object' && 'admitted' in verdict && verdict.admitted
+      })
+      const settled = await Promise.all(
+        admitted.toReversed().map((one) => settle(store, one, '0.4')),
+      )
+      expect(settled).toEqual(admitted.map(() => true))
+      const days = await openTables(address).all<{ key_id: string; day: string; n: string }>(
+        'SELECT key_id, day::text, requests::text AS n FROM key_days WHERE spent_nanos = requests * 400000000',
+      )
+      expect(days).toEqual(expect.arrayContaining([...held]))
+      expect(days).toHaveLength(held.length)
+      expect((await store.audit()).findings).toEqual([])
     })
 
     test('who is admitted beside a claim that is stale has no part in what that waits for', async () => {
