@@ -8,6 +8,7 @@ import type { Watch } from '#domain/snapshot/watch.ts'
 import { createSteadyClock, type SteadyClock } from '#domain/steady-clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import type { RequestLog } from '#http/request-log.ts'
+import { openSeals } from '#http/seals.ts'
 import { type Courier, startCourier } from '#notify/courier.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
@@ -275,7 +276,7 @@ interface CabinetParts {
 
 /** Null where the cabinet is switched off. Its requests wait until the gateway listens. */
 function cabinetOpener(
-  { signin, clock, logFault = () => {} }: GatewayOptions,
+  { signin, clock, masterKey = null, logFault = () => {} }: GatewayOptions,
   parts: Promise<CabinetParts>,
 ) {
   const { cabinet = null, brand = NO_BRAND } = signin ?? {}
@@ -287,6 +288,7 @@ function cabinetOpener(
       ...cabinet,
       brand,
       clock,
+      seals: openSeals(masterKey),
       operator: parts.then(({ operator }) => operator),
       askAsKey: async (...asked) => (await parts).serving.askAsKey(...asked),
       logFault,

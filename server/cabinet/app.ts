@@ -51,7 +51,7 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
     countChange: limitPerMinute(deps.clock, CHANGES),
     countTry: limitPerMinute(deps.clock, TRIES),
     once: () => {
-      once ??= deps.operator.then(({ store }) => openOnce(store.signin.artifacts, deps.clock))
+      once ??= deps.operator.then(({ store }) => openOnce(store.signin.artifacts, deps))
       return once
     },
   }

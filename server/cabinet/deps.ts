@@ -43,6 +43,11 @@ export interface CabinetDeps extends CabinetPlace, CabinetSettings {
   /** The operator's name, logo and colour. */
   readonly brand: Brand
   readonly clock: Clock
+  /** By a key that every node has; `place` is where it is kept, and it opens nowhere else. */
+  readonly seals: {
+    seal(text: string, place: string): string
+    open(sealed: string, place: string): string | null
+  }
   /** What the verbs need; resolves once the gateway listens. */
   readonly operator: Promise<Omit<OperatorDeps, 'who'>>
   /** Sends a request of chat as a key, without its secret; the answer is that of the API. */

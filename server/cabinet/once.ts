@@ -1,7 +1,9 @@
 /** What a form may do only once, however often it is sent: a double click, a reloaded answer, the back button. */
-import { type Clock, HOUR_MS, later, MINUTE_MS } from '#domain/clock.ts'
+import { HOUR_MS, later, MINUTE_MS } from '#domain/clock.ts'
 import type { Artifacts } from '#signin/register/artifact.ts'
 import { digestOf, randomSecret } from '#signin/register/digest.ts'
+import type { CabinetDeps } from './deps.ts'
+import type { Session } from './session.ts'
 import type { Visit } from './visit.ts'
 
 export interface Once {
@@ -10,44 +12,49 @@ export interface Once {
    * more, because the process has ended since. `work` resolves with the address to go to.
    */
   run(visit: Visit, work: () => Promise<string>): Promise<string | null>
-  /** Keeps a secret to be shown to this session, until it is taken or a few minutes have passed. */
-  reveal(visit: Visit, name: string, secret: string): void
+  /** Keeps a secret, sealed, to be shown to this session by any node, until it is taken or a few minutes have passed. */
+  reveal(visit: Visit, name: string, secret: string): Promise<void>
   /** Null for one that was shown. */
-  take(visit: Visit, name: string): string | null
+  take(visit: Visit, name: string): Promise<string | null>
 }
 
 /** In a form that may be sent only once. */
 export const newToken = (): string => randomSecret()
 
+/** The artifacts' kinds. */
+const FORM = 'CabinetForm'
+const SECRET = 'CabinetSecret'
 const TOKEN = /^[\w-]{40,60}$/
 /** A form is refused a second time for so long, after a restart too. */
 const KEPT_MS = 12 * HOUR_MS
 const REVEALED_MS = 10 * MINUTE_MS
 const MAX_HELD = 10_000
 
-export function openOnce(artifacts: Artifacts, clock: Clock): Once {
+export function openOnce(
+  artifacts: Artifacts,
+  { clock, seals }: Pick<CabinetDeps, 'clock' | 'seals'>,
+): Once {
   const running = new Map<string, Promise<string | null>>()
-  const revealed = new Map<string, { readonly secret: string; readonly until: number }>()
   const nameOf = ({ session }: Visit, name: string): string => `${session.digest} ${name}`
 
-  /** Durable before anything is done: whatever is killed, the form does nothing twice. */
-  const claim = async (digest: string, { session }: Visit): Promise<boolean> => {
-    const at = clock.now()
-    const after = {
-      kind: 'CabinetForm',
-      digest,
-      payload: '{}',
-      grantId: null,
-      uid: null,
-      personId: session.personId,
-      clientId: null,
-      consumedAt: null,
-      expiresAt: later(at, KEPT_MS),
+  /** False where it is not of this version any more. Durable before it resolves. */
+  const put = (
+    { personId, revocations }: Session,
+    { kind, digest, version }: { kind: string; digest: string; version: number },
+    kept: { readonly payload: string; readonly forMs: number } | null,
+  ): Promise<boolean> => {
+    const none = { grantId: null, uid: null, clientId: null, consumedAt: null }
+    const after = kept && {
+      ...{ kind, digest, personId, ...none },
+      payload: kept.payload,
+      expiresAt: later(clock.now(), kept.forMs),
     }
-    const changes = [{ kind: after.kind, digest, version: 0, after }]
-    const { revocations } = session
+    const changes = [{ kind, digest, version, after }]
     return artifacts.write({ changes, revokedGrants: [], events: [], revocations })
   }
+  /** Before anything is done: whatever is killed, the form does nothing twice. */
+  const claim = (digest: string, { session }: Visit): Promise<boolean> =>
+    put(session, { kind: FORM, digest, version: 0 }, { payload: '{}', forMs: KEPT_MS })
 
   return {
     async run(visit, work) {
@@ -75,14 +82,20 @@ export function openOnce(artifacts: Artifacts, clock: Clock): Once {
         throw thrown
       }
     },
-    reveal(visit, name, secret) {
-      forget(revealed)
-      revealed.set(nameOf(visit, name), { secret, until: clock.now() + REVEALED_MS })
+    async reveal(visit, name, secret) {
+      const place = nameOf(visit, name)
+      const digest = digestOf(place)
+      const version = (await artifacts.find(SECRET, digest))?.version ?? 0
+      const payload = JSON.stringify({ sealed: seals.seal(secret, place) })
+      await put(visit.session, { kind: SECRET, digest, version }, { payload, forMs: REVEALED_MS })
     },
-    take(visit, name) {
-      const found = revealed.get(nameOf(visit, name))
-      revealed.delete(nameOf(visit, name))
-      return found !== undefined && found.until > clock.now() ? found.secret : null
+    async take(visit, name) {
+      const place = nameOf(visit, name)
+      const found = await artifacts.find(SECRET, digestOf(place))
+      // Of two that look at once one sees it.
+      if (found === undefined || !(await put(visit.session, found, null))) return null
+      const { sealed } = JSON.parse(found.payload) as { readonly sealed: string }
+      return found.expiresAt > clock.now() ? seals.open(sealed, place) : null
     },
   }
 }

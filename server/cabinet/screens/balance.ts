@@ -146,9 +146,13 @@ const refused = (visit: Visit, thrown: unknown): Promise<Response> =>
 /** A session may look at several accounts. */
 const secretOf = ({ account }: Visit): string => `webhook ${account.id}`
 
-function revealed(visit: Visit, secret: string | null, once: Parameters<Act>[1]): string {
+async function revealed(
+  visit: Visit,
+  secret: string | null,
+  once: Parameters<Act>[1],
+): Promise<string> {
   if (secret === null) return '/cabinet/balance?saved=1'
-  once.reveal(visit, secretOf(visit), secret)
+  await once.reveal(visit, secretOf(visit), secret)
   return '/cabinet/balance/secret'
 }
 
@@ -162,7 +166,7 @@ export const rotateSecret: Act = async (visit, once) => {
 
 export const showWebhookSecret: Show = async (visit, once) => {
   const { words } = visit
-  const secret = once.take(visit, secretOf(visit))
+  const secret = await once.take(visit, secretOf(visit))
   return {
     title: words.balance.secretTitle,
     ...(secret === null && { status: 410 }),

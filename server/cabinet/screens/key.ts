@@ -216,7 +216,7 @@ export const rotateKey: Act = async (visit, once) => {
         key: key.id,
         ...(Number.isSafeInteger(seconds) && { grace_seconds: seconds }),
       })
-      once.reveal(visit, key.id, secret)
+      await once.reveal(visit, key.id, secret)
       return pathOf(key, '/secret')
     })
     return goTo(address ?? hrefOf(pathOf(key), { sent: 'before' }))

@@ -56,7 +56,7 @@ export const createKey: Act = async (visit, once) => {
         name: form.get('name') ?? '',
         ...(note !== '' && { note }),
       })
-      once.reveal(visit, issued.id, issued.key)
+      await once.reveal(visit, issued.id, issued.key)
       return `/cabinet/keys/${issued.id}/secret`
     })
     return goTo(address ?? '/cabinet/keys?sent=before')
@@ -70,7 +70,7 @@ export const createKey: Act = async (visit, once) => {
 export const showSecret: Show = async (visit, once) => {
   const { words, act, account, named } = visit
   const key = await act('keys.show', { key: named['key'] ?? '', account: account.id })
-  const secret = once.take(visit, key.id)
+  const secret = await once.take(visit, key.id)
   return {
     title: words.keys.secretTitle(key.name),
     ...(secret === null && { status: 410 }),

@@ -1,11 +1,13 @@
 // Two nodes over one PostgreSQL sign in as one provider: what a person begins at one goes on at the other, and what ends at one has ended.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Address } from '#db/postgres/engine/address.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
 import { FULL } from '#test/support/tier.ts'
 import { enter } from '../cabinet/enter.ts'
+import { findForm } from './browser.ts'
 import {
   authorizeUrl,
   codeOf,
@@ -21,10 +23,12 @@ if (POSTGRES_BIN === null) {
   const bin = POSTGRES_BIN
   const cluster = clusterForAll(bin)
   let setup: SigninGateway
+  let address: Address
 
   beforeAll(async () => {
+    address = await cluster.create()
     const cli = openCli(BINARY, {
-      GATEWAY_STORE: storeText(await cluster.create()),
+      GATEWAY_STORE: storeText(address),
       GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
     })
     setup = await openSigninGateway({}, { cli, nodes: 2 })
@@ -110,6 +114,34 @@ if (POSTGRES_BIN === null) {
       expect(await userinfo(other)).toBe(401)
       const asked = await browser.open(authorizeUrl(authUrl, gone.client_id))
       expect(asked.text).toContain('name="email"')
+    }
+  })
+
+  test('a key that is made in the cabinet at one shows its secret at the other, once, and is sealed until then', async () => {
+    const browser = await enter(setup, 'eve@example.org')
+    at(0)
+    const page = await browser.open('/cabinet/keys/new')
+    const { action, hidden } = findForm(page, '/keys/new')
+    const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+    const made = await fetch(new URL(action, page.url), {
+      method: 'POST',
+      headers: { cookie, origin: new URL(page.url).origin },
+      body: new URLSearchParams({ ...hidden, name: 'eve' }),
+      redirect: 'manual',
+    })
+    const kept = await cluster.run(
+      address,
+      "SELECT payload FROM artifacts WHERE kind = 'CabinetSecret'",
+    )
+    const shownAt = made.headers.get('location') ?? ''
+    at(1)
+    const [, secret] = /id="secret">(if-[^<]+)</.exec((await browser.open(shownAt)).text) ?? []
+    expect(secret).toBeDefined()
+    expect(kept).toHaveLength(1)
+    expect(JSON.stringify(kept)).not.toContain(secret)
+    for (const node of [1, 0] as const) {
+      at(node)
+      expect((await browser.open(shownAt)).status).toBe(410)
     }
   })
 
