@@ -296,6 +296,7 @@ describe('the order of checks', () => {
         `after=${id}`,
         'after',
       ]),
+      ['after=key_nope', 'after'],
       ...['', 'yes', '1', 'TRUE'].map((word) => [`include_revoked=${word}`, 'include_revoked']),
     ]) {
       expect([query, ...refusal(await ask('GET', `/v1/keys?${query}`))]).toEqual([
@@ -400,7 +401,8 @@ describe('access to keys', () => {
       return body.data.map(({ name }: { name: string }) => name)
     }
     expect(await names(theirs.bearer, '?include_revoked=true')).toEqual(['victim', 'theirs'])
-    expect(await names(theirs.bearer, `?after=${mine.id}`)).toEqual(['victim', 'theirs'])
+    const pageAfter = (id: string) => ask('GET', `/v1/keys?after=${id}`, undefined, theirs.bearer)
+    expect((await pageAfter(mine.id)).body.error).toEqual((await pageAfter('key_nope')).body.error)
     const { status } = await ask('DELETE', `/v1/keys/${mine.id}`, undefined, theirs.bearer)
     expect(status).toBe(404)
     expect((await ask('GET', `/v1/keys/${mine.id}`)).body.status).toBe('active')

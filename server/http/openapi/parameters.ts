@@ -108,13 +108,15 @@ const PARAMETERS = {
   after_id: {
     name: 'after_id',
     in: 'query',
-    description: 'The `last_id` of the previous page; only with `anthropic-version`',
+    description:
+      'The `last_id` of the previous page; only with `anthropic-version`. One that is not listed is refused',
     schema: { type: 'string' },
   },
   before_id: {
     name: 'before_id',
     in: 'query',
-    description: 'The `first_id` of the next page; only with `anthropic-version`',
+    description:
+      'The `first_id` of the next page; only with `anthropic-version`. One that is not listed is refused',
     schema: { type: 'string' },
   },
   generationId: {
@@ -142,7 +144,7 @@ const PARAMETERS = {
   after: {
     name: 'after',
     in: 'query',
-    description: 'The `last_id` of the previous page',
+    description: 'The `last_id` of the previous page. The id of no key is refused',
     schema: { type: 'string', pattern: '^key_' },
   },
   include_revoked: {

@@ -24,6 +24,7 @@ import {
   readKeyListQuery,
   requireUniqueNames,
 } from '../read/key-request.ts'
+import { unknownCursor } from '../read/unknown-cursor.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 
 /** Large enough for every field at its maximum size with every character escaped. */
@@ -65,8 +66,14 @@ export async function listKeys(
   context: RequestContext,
   sent: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const { accountId } = await findProvisioningCaller(deps, context)
-  const page = await deps.store.keys.list({ ...readKeyListQuery(sent), accountId })
+  const caller = await findProvisioningCaller(deps, context)
+  const { accountId } = caller
+  const query = readKeyListQuery(sent)
+  // Keys are never deleted: what is none is no place in the list.
+  if (query.after !== undefined && (await lookUpOwn(deps, caller, query.after)) === undefined) {
+    throw unknownCursor('after')
+  }
+  const page = await deps.store.keys.list({ ...query, accountId })
   const data = await recordsOf(deps, page.keys)
   await readQuota(deps, context)
   return renderJson(context, {
@@ -160,10 +167,19 @@ async function readForm<Form>(
 }
 
 /** Another account's key counts as missing, so that its existence is not disclosed. */
-async function findOwn({ store }: ApiDeps, caller: ApiKey, id: string): Promise<ApiKey> {
-  const key = await store.keys.find(id as KeyId)
-  if (key?.accountId === caller.accountId) return key
+async function findOwn(deps: ApiDeps, caller: ApiKey, id: string): Promise<ApiKey> {
+  const key = await lookUpOwn(deps, caller, id)
+  if (key !== undefined) return key
   throw new GatewayError('key_not_found', 'your account has no key with this id')
+}
+
+async function lookUpOwn(
+  { store }: ApiDeps,
+  { accountId }: ApiKey,
+  id: string,
+): Promise<ApiKey | undefined> {
+  const key = await store.keys.find(id as KeyId)
+  return key?.accountId === accountId ? key : undefined
 }
 
 /** A leaked provisioning key must not be able to disable others or extend its own expiry. */

@@ -2,6 +2,7 @@
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import { unknownCursor } from '../read/unknown-cursor.ts'
 
 /** A model by its id, or by another name of it. */
 type Named = readonly [name: string, card: ModelCard]
@@ -41,11 +42,16 @@ export function readPage(query: Readonly<Record<string, string>>): Page {
   return { limit, afterId: query['after_id'], beforeId: query['before_id'] }
 }
 
-/** An id that is not listed is before the first and after the last: it may be gone since the page before. */
+/** @throws invalid_request where what it is to follow or to precede is not listed, or no longer */
 export function renderPage(models: readonly Named[], { limit, afterId, beforeId }: Page) {
-  const after = models.findIndex(([name]) => name === afterId)
-  const before = models.findIndex(([name]) => name === beforeId)
-  const rest = models.slice(after + 1, before < 0 ? models.length : before)
+  const placeOf = (param: string, id: string): number => {
+    const place = models.findIndex(([name]) => name === id)
+    if (place < 0) throw unknownCursor(param)
+    return place
+  }
+  const from = afterId === undefined ? 0 : placeOf('after_id', afterId) + 1
+  const to = beforeId === undefined ? models.length : placeOf('before_id', beforeId)
+  const rest = models.slice(from, to)
   const page =
     afterId === undefined && beforeId !== undefined ? rest.slice(-limit) : rest.slice(0, limit)
   return {

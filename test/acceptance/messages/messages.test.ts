@@ -459,6 +459,8 @@ describe("with Anthropic's SDK", () => {
     const before = await client.models.list({ limit: 1, before_id: third })
     expect(before.data.map(({ id }) => id)).toEqual([ids[1] ?? ''])
     await expect(client.models.list({ limit: 1_001 })).rejects.toThrow(/limit/)
+    await expect(client.models.list({ after_id: 'no/model' })).rejects.toThrow(/after_id/)
+    await expect(client.models.list({ before_id: 'no/model' })).rejects.toThrow(/before_id/)
   })
 })
 
