@@ -17,7 +17,7 @@ export function lineOfFault(text: string): number | null {
   return at === null ? null : lineAt(text, at)
 }
 
-const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length
+export const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length
 
 const SPACE = /\s*/y
 const TEXT = /"(?:[^"\\\n]|\\.)*"/y

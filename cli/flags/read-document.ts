@@ -1,9 +1,10 @@
 /** Reads a JSON file that an operator gives; what is wrong with it is said with its line. */
 import { DocumentFault } from '#domain/document-fault.ts'
 import { parseAsWritten } from '#domain/json.ts'
+import { MAX_DEPTH, tooDeepAt } from '#domain/json-text.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
-import { lineOfFault, lineOfValue } from '../json-lines.ts'
+import { lineAt, lineOfFault, lineOfValue } from '../json-lines.ts'
 import { readInput } from './read-input.ts'
 
 /** All the prices of models.dev, or a year of a vendor's report, many times over. */
@@ -23,7 +24,12 @@ export async function readDocument<T>(
   try {
     document = parseAsWritten(text)
   } catch {
-    throw usageError(`${name}:${lineOfFault(text) ?? 1} is not JSON`)
+    const deepAt = tooDeepAt(text)
+    throw usageError(
+      deepAt === null
+        ? `${name}:${lineOfFault(text) ?? 1} is not JSON`
+        : `${name}:${lineAt(text, deepAt)} is nested more than ${MAX_DEPTH} levels deep`,
+    )
   }
   try {
     return await read(document)

@@ -24,6 +24,22 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1
 }
 
+/** How deeply JSON from elsewhere may be nested: parsers and readers of it go one call deeper for each level. */
+export const MAX_DEPTH = 64
+
+/** Where the first value begins that is nested too deeply; null where there is none. `text` may be anything. */
+export function tooDeepAt(text: string): number | null {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) at = endOfString(text, at)
+    else if (unit === OPEN_BRACKET || unit === OPEN_BRACE) {
+      if (++depth > MAX_DEPTH) return at
+    } else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
+  }
+  return null
+}
+
 /** A member of the outermost object. */
 export interface Member {
   /** Decoded, because a character may be written as an escape. */

@@ -3,6 +3,7 @@
  * and amounts), and a field of the wrong type reads as absent.
  */
 import type { JsonObject } from './chat.ts'
+import { tooDeepAt } from './json-text.ts'
 
 /** An integer as it was written; JSON.stringify writes it unchanged. Of the types of JavaScript it is an object. */
 export interface LongInteger {
@@ -50,11 +51,16 @@ function keepDigits(_: string, value: unknown, { source }: Source): unknown {
 export const isLongInteger = (value: unknown): value is LongInteger =>
   sourceTextJson.isRawJSON(value)
 
-/** The value of a JSON text in which every number is a `LongInteger`, as it was written. For commands alone: it is slow. @throws SyntaxError */
-export const parseAsWritten = (text: string): unknown =>
-  sourceTextJson.parse(text, (_, value, { source }) =>
+/**
+ * The value of a JSON text in which every number is a `LongInteger`, as it was written. For commands alone: it is slow.
+ * @throws SyntaxError where it is none, or is nested too deeply
+ */
+export function parseAsWritten(text: string): unknown {
+  if (tooDeepAt(text) !== null) throw new SyntaxError('it is nested too deeply')
+  return sourceTextJson.parse(text, (_, value, { source }) =>
     typeof value === 'number' ? sourceTextJson.rawJSON(source) : value,
   )
+}
 
 const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:e([+-]?\d{1,2}))?$/i
 

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '#domain/chat.ts'
 import { isLongInteger, parseExactly } from '#domain/json.ts'
+import { MAX_DEPTH } from '#domain/json-text.ts'
 
 /** Shorter strings are not cut out. */
 export const LONG_BYTES = 65_536
@@ -96,7 +97,6 @@ function isEscaped(bytes: Buffer, at: number): boolean {
   return slashes % 2 === 1
 }
 
-const MAX_DEPTH = 64
 /** A text this short cannot be nested deeply enough to overflow the stack. */
 const HARMLESS_CHARS = 16_384
 

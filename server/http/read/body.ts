@@ -3,14 +3,14 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { parseExactly } from '#domain/json.ts'
-import { cutElements, type Member } from '#domain/json-text.ts'
+import { cutElements, MAX_DEPTH, type Member } from '#domain/json-text.ts'
 import { spelledSize, type TextSize } from '#domain/text-size.ts'
 import type { BodySource } from '#domain/work.ts'
 import { nextTurn } from '#runtime/next-turn.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/short-lived.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { TakenBytes } from './byte-budget.ts'
-import { MAX_DEPTH, type Outline, outline, tooDeep } from './outline.ts'
+import { type Outline, outline, tooDeep } from './outline.ts'
 
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
 

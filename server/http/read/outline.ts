@@ -7,6 +7,7 @@ import {
   COMMA,
   decodeName,
   endOfString,
+  MAX_DEPTH,
   type Member,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -40,7 +41,6 @@ const PASSAGES: ReadonlySet<string> = new Set([
 /** A shorter one is parsed as fast as it is left out. */
 const LONG_CHARS = 256
 
-export const MAX_DEPTH = 64
 /**
  * Object members and array elements in one body, nested ones included: far above any conversation, far below what exhausts
  * memory. A property name that no other object has costs the parser up to a microsecond.

@@ -300,7 +300,8 @@ describe("Anthropic's usage and cost reports", () => {
     ],
     ['{"data":7}', ':1 data must be a list'],
     ['{"data":[}', ':1 is not JSON'],
-  ])('a bad report is refused at its line and field: %s', (text, said) => {
+    [`{"data":"[",\n"a":${'['.repeat(3_000_000)}`, ':2 is nested more than 64 levels deep'],
+  ])('a bad report is refused at its line and field: %.80s', (text, said) => {
     const path = join(cli.home, 'bad.json')
     writeFileSync(path, text)
     const { code, err } = reconcile('--report', path)
