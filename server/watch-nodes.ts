@@ -60,19 +60,23 @@ export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Wat
   )
   const nodesNow = (): readonly NodeRecord[] =>
     list.map((one) => (one.name === here?.node ? { ...one, in_flight: here.serving.count() } : one))
+  const count = (): number => nodesNow().reduce((sum, { in_flight }) => sum + in_flight, 0)
+  let highest = 0
   return {
     pulse,
     async look() {
       await here?.serving.look()
       await reading.read()
+      highest = Math.max(highest, count())
     },
     nodes: nodesNow,
     inFlight(most) {
       const own = here?.serving.inFlight(most).map((one) => ({ ...one, node: here.node })) ?? []
       return [...own, ...others].toSorted((a, b) => a.arrivedAt - b.arrivedAt).slice(0, most)
     },
-    count: () => nodesNow().reduce((sum, { in_flight }) => sum + in_flight, 0),
-    peak: () => here?.serving.peak() ?? 0,
+    count,
+    // Of all together, as often as somebody looked; of this one at least its own.
+    peak: () => Math.max(highest, here?.serving.peak() ?? 0),
     draining: () => here?.serving.draining() ?? false,
     async kill(id) {
       const killed = await here?.serving.kill(id)

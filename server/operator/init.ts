@@ -1,6 +1,7 @@
 /** Creates the default account, the demo provider with its models, and a first key. Idempotent: adds only what is missing. */
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField, orNull, usdField } from '#forms/fields.ts'
 import { requireKeyName } from '#forms/key-warnings.ts'
@@ -59,6 +60,16 @@ export const initialise = mutation(
   },
 )
 
+/** False where a node that starts at the same moment has made it. */
+const makes = (making: Promise<unknown>): Promise<boolean> =>
+  making.then(
+    () => true,
+    (thrown) => {
+      if (thrown instanceof GatewayError && thrown.code === 'already_exists') return false
+      throw thrown
+    },
+  )
+
 /** Null where it is there. */
 async function createAccount(
   { store, clock }: OperatorDeps,
@@ -68,8 +79,8 @@ async function createAccount(
   const at = clock.now()
   const name = DEFAULT_ACCOUNT_NAME
   const account = draftAccount(name, at)
-  await store.accounts.create(account, act(name, { created: 'account' }))
-  return account
+  const isMade = await makes(store.accounts.create(account, act(name, { created: 'account' })))
+  return isMade ? account : null
 }
 
 /** Added only with a new account or when there is no provider, so that a removed demo is not added again. */
@@ -80,8 +91,7 @@ async function addDemo(deps: OperatorDeps, isNew: boolean, act: DraftAct): Promi
   const { provider, cards } = await deps.demoKit(clock.now())
   if (providers.has(provider.name)) return false
   const added = act(provider.name, { created: 'provider', models: cards.length })
-  await store.providers.add(provider, [], cards, added)
-  return true
+  return await makes(store.providers.add(provider, [], cards, added))
 }
 
 async function firstKey(

@@ -75,7 +75,7 @@ if (POSTGRES_BIN === null) {
       ])
       expect(await settle(other, claim, '0.01')).toBe(true)
       expect(await look()).toEqual([claim.generationId])
-      expect([watch.inFlight(9), watch.count()]).toEqual([[], 0])
+      expect([watch.inFlight(9), watch.count(), watch.peak()]).toEqual([[], 0, 1])
       expect(await look()).toEqual([])
       expect((await one.audit()).findings).toEqual([])
     })
