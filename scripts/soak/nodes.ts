@@ -39,6 +39,8 @@ const SEED_STEP = 1_000_003
 /** What is at work when it happens. */
 const BEFORE_MS = 1_500
 const STOP_MS = 13_000
+/** Others wait longer before they end it. */
+const PAUSE_MS = 8_000
 const BRIEF_MS = 2_000
 const LATE_MS = 8_000
 const SNAPSHOT_MS = 60_000
@@ -57,6 +59,7 @@ const OF_STORE = /GatewayError: .*\bdatabase\b/
 const ROUNDS: readonly (readonly [name: string, happen: (field: Field) => Promise<void>])[] = [
   ['kill -9 of a node', killNode],
   ['a node stopped for 13 s', stopNode],
+  ['a node stopped for 8 s', pauseNode],
   ['kill -9 of the primary', failOver],
   ['2 s of silence', (field) => trouble(field, 'silence', BRIEF_MS)],
   ['13 s of silence', cutOff],
@@ -211,6 +214,23 @@ function stopNode(field: Field): Promise<void> {
     ({ life }) => life.signal('SIGSTOP'),
     ({ life }) => life.signal('SIGCONT'),
   )
+}
+
+/** It is ended by nobody, and has its place all the while. */
+async function pauseNode(field: Field): Promise<void> {
+  const { rig, victim, findings } = field
+  const epoch = async () =>
+    (await rig.query<{ epoch: string }>(`SELECT epoch FROM nodes WHERE name = '${victim.name}'`))[0]
+      ?.epoch
+  const place = await takePlace(field)
+  const before = await epoch()
+  victim.isTroubled = true
+  victim.life.signal('SIGSTOP')
+  await Bun.sleep(PAUSE_MS)
+  victim.life.signal('SIGCONT')
+  await awaitWhole(field, place)
+  if ((await epoch()) !== before)
+    findings.violation(`a node was ended that stopped for ${PAUSE_MS} ms`)
 }
 
 function cutOff(field: Field): Promise<void> {
