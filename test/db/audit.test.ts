@@ -128,6 +128,24 @@ describe('what was tampered with is found', () => {
     ])
   })
 
+  test('the day and the month of an account that are reckoned with, a moved key among its keys', async () => {
+    await store.accounts.amend('acct_1', { limits: { dailySpend: usd('9') } }, anAct())
+    await store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
+    const other = aKey(clock.now())
+    await store.keys.issue(other, newSecret(), anAct())
+    await store.keys.move(key.id, 'acct_2', anAct())
+    const use = () => store.admissions.accountUse(['acct_1'], clock.now())
+    expect(await use()).toMatchObject([{ spendDay: usd('0.75') }])
+    expect(await findings()).toEqual([])
+    await tamper(`INSERT INTO key_days VALUES ('${other.id}', ${today()}, 7, 1)`)
+    await use()
+    const sums = { kept: usd('0.750000007'), ledger: usd('0.75') }
+    expect((await findings()).filter(({ subject }) => subject === 'acct_1')).toMatchObject([
+      { engine: 'live_account_day', sum: { day: today(), ...sums } },
+      { engine: 'live_account_month', sum: { day: today() - 21, ...sums } },
+    ])
+  })
+
   test('a day that is gone, one that never was, and one with fewer requests than charges', async () => {
     await tamper('UPDATE key_days SET requests = 1')
     expect(await findings()).toEqual([

@@ -607,6 +607,8 @@ export interface LiveSums {
     readonly id: AccountId
     readonly balance: UsdNanos
     readonly held: UsdNanos
+    /** Null where they are not reckoned with, or are read before the next request is judged. */
+    readonly periods: LivePeriods | null
   }[]
   readonly keys: readonly LiveKey[]
   readonly open: readonly {
@@ -617,14 +619,26 @@ export interface LiveSums {
   }[]
 }
 
-interface LiveKey {
-  readonly id: KeyId
+/** What is spent on its day, and in its month. */
+export interface LivePeriods {
   readonly today: Day
   readonly thisMonth: Day
   readonly spentToday: UsdNanos
   readonly spentThisMonth: UsdNanos
-  readonly held: UsdNanos
 }
+
+interface LiveKey {
+  readonly id: KeyId
+  readonly held: UsdNanos
+  readonly periods: LivePeriods
+}
+
+const periodsOf = ({ today, thisMonth, daySpend, monthSpend }: HotUse): LivePeriods => ({
+  today,
+  thisMonth,
+  spentToday: daySpend.spent,
+  spentThisMonth: monthSpend.spent,
+})
 
 /** Bounded by the keys and accounts that are kept in memory, and by the requests in progress. */
 const copyLiveSums = (
@@ -632,15 +646,13 @@ const copyLiveSums = (
   keys: ReadonlyMap<KeyId, HotKey>,
   open: Iterable<[GenerationId, OpenHold]>,
 ): LiveSums => ({
-  accounts: [...accounts].map(([id, { balance, held }]) => ({ id, balance, held })),
-  keys: [...keys].map(([id, { today, thisMonth, daySpend, monthSpend, held }]) => ({
+  accounts: [...accounts].map(([id, { balance, held, use }]) => ({
     id,
-    today,
-    thisMonth,
-    spentToday: daySpend.spent,
-    spentThisMonth: monthSpend.spent,
+    balance,
     held,
+    periods: use?.hasSums === true && !use.lacksWrites ? periodsOf(use) : null,
   })),
+  keys: [...keys].map(([id, key]) => ({ id, held: key.held, periods: periodsOf(key) })),
   open: [...open].map(([id, { claim, account, grant }]) => ({
     id,
     keyId: claim.keyId,

@@ -19,22 +19,39 @@ export async function* auditLive(
   yield accounts.flatMap(({ id, balance }) =>
     findDifference('live_balance', id, null, balance, sums.balance(id)),
   )
+  for (const { id, periods } of accounts) {
+    if (periods === null) continue
+    const { today, thisMonth, spentToday, spentThisMonth } = periods
+    const day = await sums.spentOf(id, today, nextDay(today))
+    const month = await sums.spentOf(id, thisMonth, nextMonthStart(thisMonth))
+    yield [
+      ...findDifference('live_account_day', id, today, spentToday, day),
+      ...findDifference('live_account_month', id, thisMonth, spentThisMonth, month),
+    ]
+  }
   for (let first = 0; first < keys.length; first += SLICE_KEYS) {
-    yield keys.slice(first, first + SLICE_KEYS).flatMap((key) => {
-      const { id, today, thisMonth } = key
+    yield keys.slice(first, first + SLICE_KEYS).flatMap(({ id, periods }) => {
+      const { today, thisMonth, spentToday, spentThisMonth } = periods
       const day = sums.spent(id, today, nextDay(today))
       const month = sums.spent(id, thisMonth, nextMonthStart(thisMonth))
       return [
-        ...findDifference('live_key_day', id, today, key.spentToday, day),
-        ...findDifference('live_key_month', id, thisMonth, key.spentThisMonth, month),
+        ...findDifference('live_key_day', id, today, spentToday, day),
+        ...findDifference('live_key_month', id, thisMonth, spentThisMonth, month),
       ]
     })
     await nextTurn()
   }
 }
 
+type LiveSum =
+  | 'live_balance'
+  | 'live_account_day'
+  | 'live_account_month'
+  | 'live_key_day'
+  | 'live_key_month'
+
 function findDifference(
-  engine: 'live_balance' | 'live_key_day' | 'live_key_month',
+  engine: LiveSum,
   subject: EngineFinding['subject'],
   day: Day | null,
   kept: UsdNanos,
@@ -42,7 +59,7 @@ function findDifference(
 ): readonly EngineFinding[] {
   if (kept === ledger) return []
   const date = day === null ? '' : renderDay(day)
-  const when = engine === 'live_key_month' ? `in ${date.slice(0, 7)} ` : date && `on ${date} `
+  const when = engine.endsWith('_month') ? `in ${date.slice(0, 7)} ` : date && `on ${date} `
   const message = `${when}the running gateway has $${renderUsd(kept)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${renderUsd(subtractUsd(kept, ledger))})`
   return [{ what: 'engine', engine, subject, message, sum: { day, kept, ledger } }]
 }

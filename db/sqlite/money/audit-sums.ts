@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
-import type { UsdNanos } from '#domain/money.ts'
+import { addUsd, type UsdNanos } from '#domain/money.ts'
 import { nextTurn } from '#runtime/next-turn.ts'
 import type { SumRow } from '../../money/audit.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
@@ -16,6 +16,8 @@ export interface Sums {
   balance(id: AccountId): UsdNanos
   /** What it adds up to for a key, from a day on and before another. */
   spent(id: KeyId, from: Day, before: Day): UsdNanos
+  /** The same for an account, which may have a hundred thousand keys: in slices. */
+  spentOf(id: AccountId, from: Day, before: Day): Promise<UsdNanos>
 }
 
 /** Sums the whole ledger and reads all stored sums, in slices. */
@@ -114,6 +116,16 @@ const toSum = ({ end_user: endUser, added, kept, ...row }: BesideRow): SumRow =>
   kept: BigInt(kept) as UsdNanos,
 })
 
+type OfAccount = { readonly id: AccountId; readonly from: Day; readonly before: Day }
+type OfKeys = OfAccount & { readonly after: string }
+
+/** Of some of an account's keys of now. */
+const SPENT_OF_KEYS = `
+  SELECT max(id) AS last, CAST(coalesce(sum(spent), 0) AS TEXT) AS added FROM (
+    SELECT id, (SELECT sum(added) FROM temp.sums
+      WHERE what = 'key_day' AND subject = page.id AND day >= $from AND day < $before) AS spent
+    FROM (SELECT id FROM keys WHERE account_id = $id AND id > $after ORDER BY id LIMIT ${SLICE_ROWS}) AS page)`
+
 function readSums(database: Database): Sums {
   const added = (whose: string) => `SELECT CAST(coalesce(sum(added), 0) AS TEXT) AS added
     FROM temp.sums WHERE ${whose}`
@@ -125,6 +137,11 @@ function readSums(database: Database): Sums {
     database,
     added("what = 'key_day' AND subject = ? AND day >= ? AND day < ?"),
   )
+  const beside = statement<{ added: string }, [OfAccount]>(
+    database,
+    added("what = 'moved_day' AND subject = $id AND day >= $from AND day < $before"),
+  )
+  const ofKeys = statement<{ added: string; last: KeyId | null }, [OfKeys]>(database, SPENT_OF_KEYS)
   const read = (row: { readonly added: string } | null) => BigInt(row?.added ?? 0) as UsdNanos
   return {
     async *walk() {
@@ -132,5 +149,15 @@ function readSums(database: Database): Sums {
     },
     balance: (id) => read(balance().get(id)),
     spent: (id, from, before) => read(spent().get(id, from, before)),
+    async spentOf(id, from, before) {
+      let sum = read(beside().get({ id, from, before }))
+      for (let after: string | null = ''; after !== null; ) {
+        const slice = ofKeys().get({ id, from, before, after })
+        sum = addUsd(sum, read(slice))
+        after = slice?.last ?? null
+        await nextTurn()
+      }
+      return sum
+    },
   }
 }
