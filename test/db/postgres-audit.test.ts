@@ -72,14 +72,22 @@ if (POSTGRES_BIN === null) {
         ['live_key_month'],
       ],
       [
-        'what an account has',
-        "UPDATE account_state SET summed = true, day = (SELECT day FROM key_days), spent_day = 7 WHERE account_id = 'acct_1'",
+        'what an account has spent on its day',
+        `UPDATE account_state SET summed = true, day = d.day, spent_day = 7, spent_month = d.spent_nanos
+         FROM key_days d WHERE account_id = 'acct_1'`,
         ['live_account_day'],
+      ],
+      [
+        'and in its month',
+        `UPDATE account_state SET summed = true, day = d.day, spent_day = d.spent_nanos, spent_month = 7
+         FROM key_days d WHERE account_id = 'acct_1'`,
+        ['live_account_month'],
       ],
       ['what a key holds of its day', 'UPDATE key_state SET held_day = held_day + 1', ['hold']],
       [
         'what an account holds of its month',
-        `UPDATE account_state s SET summed = true, day = d.day, spent_day = d.spent_nanos, held_month = 1
+        `UPDATE account_state s SET summed = true, day = d.day, spent_day = d.spent_nanos, spent_month = d.spent_nanos,
+           held_month = 1
          FROM key_days d WHERE s.account_id = 'acct_1'`,
         ['hold'],
       ],

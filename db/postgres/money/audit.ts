@@ -95,7 +95,13 @@ const LIVE = `
   SELECT s.account_id, 'live_account_day', 'what is kept as spent on its day is not what the ledger adds up to', s.spent_day::text,
     coalesce(d.spent, 0)::text, s.day
   FROM account_state s CROSS JOIN LATERAL (SELECT sum(d.spent_nanos) AS spent FROM (${ACCOUNT_DAYS}) d WHERE d.account_id = s.account_id AND d.day = s.day) d
-  WHERE s.account_id > $after AND s.account_id <= $last AND s.summed AND s.spent_day <> coalesce(d.spent, 0)`
+  WHERE s.account_id > $after AND s.account_id <= $last AND s.summed AND s.spent_day <> coalesce(d.spent, 0)
+  UNION ALL
+  SELECT s.account_id, 'live_account_month', 'what is kept as spent in its month is not what the ledger adds up to', s.spent_month::text,
+    coalesce(d.spent, 0)::text, month_of(s.day)
+  FROM account_state s CROSS JOIN LATERAL (SELECT sum(d.spent_nanos) AS spent FROM (${ACCOUNT_DAYS}) d
+    WHERE d.account_id = s.account_id AND d.day >= month_of(s.day) AND d.day < next_month(s.day)) d
+  WHERE s.account_id > $after AND s.account_id <= $last AND s.summed AND s.spent_month <> coalesce(d.spent, 0)`
 
 interface LiveRow {
   readonly subject: AccountId | KeyId
