@@ -422,6 +422,7 @@ export function estimatePrompt(
   request: Work,
   card: Pick<ModelCard, 'id' | 'upstreamName'>,
 ): PromptEstimate {
+  if (request.kind === 'embed') return { words: request.tokens, images: 0 }
   const { textBytes, textSize, inputImages } = request
   const fileBytes = request.kind === 'generate' ? (request.fileBytes ?? 0) : 0
   const words = tokensOf({
@@ -429,10 +430,7 @@ export function estimatePrompt(
     dense: textSize?.dense ?? 0,
   })
   return {
-    words:
-      request.kind === 'embed'
-        ? words + request.tokenIds
-        : words + Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN),
+    words: words + Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN),
     images: inputImages === 0 ? 0 : inputImages * inputImageTokensOf(card).estimate,
   }
 }

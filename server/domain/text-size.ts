@@ -19,6 +19,15 @@ export const tokensWithin = (size: TextSize): number => Math.floor(shareOf(size)
 const shareOf = ({ bytes, dense }: TextSize): number =>
   (bytes - dense) / BYTES_PER_TOKEN + dense / DENSE_BYTES_PER_TOKEN
 
+export function sizeOf(text: string): TextSize {
+  const bytes = utf8Bytes(text)
+  return { bytes, dense: bytes > text.length ? denseBytesOf(text) : 0 }
+}
+
+/** An estimate of the tokens of an entry that is embedded by itself: a text, or token ids. */
+export const entryTokens = (entry: string | readonly number[]): number =>
+  typeof entry === 'string' ? tokensOf(sizeOf(entry)) : entry.length
+
 /** Up to about this length, counting by hand is faster than asking the runtime. */
 const SHORT_CHARS = 24
 

@@ -10,6 +10,8 @@ import type { Work } from './work.ts'
 export interface Sending {
   /** Whether any of it was handed to an established connection: from then on the provider may work on it, and bill it. */
   isSent: boolean
+  /** While a list is asked in parts: the tokens of those answered, and by estimate of the one that is sent. */
+  partTokens?: number | undefined
   /** By what the provider names the request in its own log, for a client that asked in the provider's dialect. */
   providerRequestId?: string | null
 }

@@ -152,9 +152,9 @@ export interface Embed extends NotGenerated {
   readonly kind: 'embed'
   /** The entries in the client's order; never empty. `textBytes` is their size. */
   readonly input: EmbedInput
-  /** Tokens of entries that are lists of token ids. */
-  readonly tokenIds: number
-  /** The estimated tokens of the longest entry, for the context, which each entry has for itself. */
+  /** The estimated tokens of all entries: none shares one with another. */
+  readonly tokens: number
+  /** Those of the longest entry, for the context, which each entry has for itself. */
   readonly longestTokens: number
   /** As the client stated it; null: floats. */
   readonly encodingFormat: 'float' | 'base64' | null

@@ -240,7 +240,7 @@ const WORK: Readonly<Record<ModelKind, (model: string) => Work>> = {
     dialect: 'embeddings',
     body: { model, input: 'hi' },
     input: ['hi'],
-    tokenIds: 0,
+    tokens: 1,
     longestTokens: 1,
     encodingFormat: null,
     dimensions: null,

@@ -97,6 +97,8 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     requests[0].content.parts[0].text === 'x'
       ? { error: { code: 500, message: 'out of order', status: 'INTERNAL' } }
       : VENDORS['gemini']?.('', { requests }),
+  // Of some parts it says nothing.
+  silent: (path, body) => (body.texts[0] === 'wait' ? null : VENDORS['cohere']?.(path, body)),
   absurd: (path, body) => ({
     ...(openAi(path, body) as object),
     usage: { prompt_tokens: -5, total_tokens: -5 },
@@ -117,6 +119,7 @@ const MODELS = {
   'voyage/r': { kind: 'rerank', in_usd: '2' },
   'strict/e': { kind: 'embed', in_usd: '2' },
   'halting/e': { kind: 'embed', in_usd: '2' },
+  'silent/e': { kind: 'embed', in_usd: '2' },
   'small/e': { kind: 'embed', in_usd: '2', context_length: 10 },
   'claude/e': { kind: 'embed', in_usd: '2' },
   'absurd/e': { kind: 'embed', in_usd: '2' },
@@ -131,6 +134,7 @@ const TYPES: Readonly<Record<string, string>> = {
   voyage: 'voyage',
   strict: 'openai-compatible',
   halting: 'google',
+  silent: 'cohere',
   small: 'openai-compatible',
   claude: 'anthropic',
   absurd: 'openai-compatible',
@@ -142,6 +146,7 @@ beforeAll(async () => {
     const { path, body } = provider.seen[n]!
     const name = path.split('/')[1] ?? ''
     const answer = VENDORS[name]?.(path, body) as Json
+    if (answer === null) return
     response.writeHead(answer.error ? (answer.error.code ?? 400) : 200, {
       'content-type': 'application/json',
     })
@@ -169,9 +174,15 @@ afterAll(async () => {
   cli.close()
 })
 
-const ask = (path: 'embeddings' | 'rerank', body: unknown, headers = {}): Promise<Response> =>
+const ask = (
+  path: 'embeddings' | 'rerank',
+  body: unknown,
+  headers = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> =>
   fetch(`${gateway.url}/v1/${path}`, {
     method: 'POST',
+    signal,
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
@@ -350,6 +361,33 @@ describe('vectors', () => {
     expect(await refusal(ask('embeddings', body))).toMatchObject({ status: 502 })
     expect(chargesIn(cli).length).toBe(before)
     expect(openHolds(cli)).toBe(0)
+  })
+
+  // Of 200 entries 96 are sent at once, each of a token by estimate, and two by the vendor's count.
+  test.each([
+    [1, 0, 96],
+    [2, 96, 2 * 96 + 96],
+    [3, 192, 2 * 192 + 8],
+  ])('who leaves while part %i runs pays for those that were sent', async (parts, at, tokens) => {
+    const input = Array(200).fill('yyyy').with(at, 'wait')
+    const before = chargesIn(cli).length
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const body = { model: 'silent/e', input }
+    const asking = ask('embeddings', body, {}, signal).catch(() => 'left')
+    await until(() => provider.seen.length === parts, 'the part is asked for')
+    leaving.abort()
+    expect(await asking).toBe('left')
+    await until(() => chargesIn(cli).length > before, 'it is charged')
+    expect(chargesIn(cli).at(-1)?.amount_nanos).toBe(tokens * -2_000)
+  })
+
+  test('an estimate is of each entry by itself, whether or not they are asked in parts', async () => {
+    for (const entries of [100, 101]) {
+      const input = Array(entries).fill('x')
+      const receipt = await receiptOf(await ask('embeddings', { model: 'gemini/e', input }))
+      expect(receipt.usage.prompt_tokens).toBe(entries)
+    }
   })
 
   test('each entry has the context for itself', async () => {

@@ -310,7 +310,8 @@ function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {
       ? sending.isSent
       : meter.hasContent && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
-  return priceOf(attempt, outcome.endedBy === 'client' ? meter.readAfterDisconnect() : meter.read())
+  const hasLeft = outcome.endedBy === 'client'
+  return priceOf(attempt, hasLeft ? meter.readAfterDisconnect(sending.partTokens) : meter.read())
 }
 
 /** Logs the end of a request that was not admitted. */

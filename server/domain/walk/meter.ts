@@ -355,9 +355,12 @@ export class Meter {
 
   /**
    * The same as `read` for a client that disconnected: the provider generates and bills the images anyway, so that if none has
-   * arrived, each requested image counts (contract §7).
+   * arrived, each requested image counts (contract §7). Of a list that is asked in parts, `partTokens` were sent.
    */
-  readAfterDisconnect(): Reading {
+  readAfterDisconnect(partTokens?: number): Reading {
+    if (partTokens !== undefined) {
+      return { usage: { ...NO_USAGE, inputTokens: partTokens }, source: 'estimated' }
+    }
     return withRequestedImages(this.read(), this.request)
   }
 

@@ -1,7 +1,7 @@
 /** A list of entries that is longer than a provider takes is asked in parts, one after the other, and answered as one. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { Vector } from '#domain/result.ts'
-import { tokensOf, utf8Bytes } from '#domain/text-size.ts'
+import { entryTokens, tokensOf, utf8Bytes } from '#domain/text-size.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { NO_USAGE, promptTokens } from '#domain/usage.ts'
 import type { Embed, EmbedInput } from '#domain/work.ts'
@@ -26,9 +26,13 @@ export async function askInParts(
 ): Promise<AsyncIterable<ChatEvents>> {
   const parts = split(request, entries, tokens)
   if (parts.length === 1) return await performCall(wireOf(request, true), call)
-  const ask = (part: Embed) => performCall(wireOf(part, false), { ...call, request: part })
-  const [first, ...others] = parts as [Embed, ...Embed[]]
-  return join(await ask(first), first, others, ask)
+  const sum = new Sum()
+  // A client that leaves pays for the parts that were sent.
+  const ask = (part: Embed) => {
+    call.sending.partTokens = sum.tokens + estimateOf(part)
+    return performCall(wireOf(part, false), { ...call, request: part })
+  }
+  return join(await ask(parts[0] as Embed), parts, ask, sum, call)
 }
 
 /** Entries in parts within both limits; one that is too long stands alone, and the provider judges it. */
@@ -38,7 +42,7 @@ function split(request: Embed, mostEntries: number, mostTokens: number): readonl
   let from = 0
   let sum = 0
   for (const [at, entry] of input.entries()) {
-    const tokens = estimate(entry)
+    const tokens = roomFor(entry)
     const isFull = at - from >= mostEntries || (sum + tokens > mostTokens && at > from)
     if (isFull) {
       parts.push({ ...request, input: input.slice(from, at) as EmbedInput })
@@ -51,33 +55,30 @@ function split(request: Embed, mostEntries: number, mostTokens: number): readonl
   return parts
 }
 
-const estimate = (entry: string | readonly number[]): number =>
+type Entry = string | readonly number[]
+
+/** Of no script as few tokens as its usual estimate: a part that is too large would be refused. */
+const roomFor = (entry: Entry): number =>
   typeof entry === 'string' ? tokensOf({ bytes: utf8Bytes(entry), dense: 0 }) : entry.length
 
 const estimateOf = ({ input }: Embed): number =>
-  (input as readonly (string | readonly number[])[]).reduce((sum, one) => sum + estimate(one), 0)
+  (input as readonly Entry[]).reduce<number>((sum, one) => sum + entryTokens(one), 0)
 
-/**
- * What has been counted stands before each further part, so that a client which leaves pays for the parts that were sent. A part
- * that fails fails all of it; what the others took is the operator's.
- */
+/** `opening` is the answer to the first. A part that fails fails all of it; what the others took is the operator's. */
 async function* join(
-  first: AsyncIterable<ChatEvents>,
-  firstPart: Embed,
-  others: readonly Embed[],
+  opening: AsyncIterable<ChatEvents>,
+  parts: readonly Embed[],
   ask: (part: Embed) => Promise<AsyncIterable<ChatEvents>>,
+  sum: Sum,
+  { sending }: UpstreamCall,
 ): AsyncGenerator<ChatEvents, void> {
-  const sum = new Sum()
   try {
-    await sum.take(first, firstPart)
-    for (const part of others) {
-      yield [sum.usage(estimateOf(part))]
-      await sum.take(await ask(part), part)
-    }
+    for (const part of parts) await sum.take(part === parts[0] ? opening : await ask(part), part)
   } catch (thrown) {
     yield [{ ...sum.usage(), partial: false }]
     throw thrown
   }
+  sending.partTokens = undefined
   yield [{ type: 'vectors', vectors: sum.vectors }, sum.usage()]
 }
 
@@ -86,7 +87,7 @@ type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
 /** What the parts so far have brought. */
 class Sum {
   readonly vectors: Vector[] = []
-  private tokens = 0
+  tokens = 0
   private isCounted = true
 
   async take(events: AsyncIterable<ChatEvents>, part: Embed): Promise<void> {
@@ -101,9 +102,9 @@ class Sum {
     this.tokens += counted || estimateOf(part)
   }
 
-  /** Partial where `beside` of a part that runs, or any estimate, is in it. */
-  usage(beside = 0): UsageEvent {
-    const usage = { ...NO_USAGE, inputTokens: this.tokens + beside }
-    return { type: 'usage', usage, partial: beside > 0 || !this.isCounted }
+  /** Partial where any estimate is in it. */
+  usage(): UsageEvent {
+    const usage = { ...NO_USAGE, inputTokens: this.tokens }
+    return { type: 'usage', usage, partial: !this.isCounted }
   }
 }

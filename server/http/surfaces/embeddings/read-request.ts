@@ -1,7 +1,7 @@
 /** Reads a request for embeddings: its entries, texts or token ids, and the fields that the gateway uses; others pass through. */
 import { z } from 'zod'
 import { GatewayError } from '#domain/errors.ts'
-import { denseBytesOf, tokensOf, utf8Bytes } from '#domain/text-size.ts'
+import { sizeOf, tokensOf } from '#domain/text-size.ts'
 import { type Embed, NOT_GENERATED } from '#domain/work.ts'
 import type { JsonBody } from '../../read/body.ts'
 import { commonFields, userField } from '../read-common.ts'
@@ -35,7 +35,7 @@ export function readEmbeddingsRequest(body: JsonBody): Embed {
   }
 }
 
-type Measured = Pick<Embed, 'input' | 'textBytes' | 'textSize' | 'tokenIds' | 'longestTokens'>
+type Measured = Pick<Embed, 'input' | 'textBytes' | 'tokens' | 'longestTokens'>
 
 /** The entries, and how much they are. @throws invalid_request */
 function measure(input: unknown): Measured {
@@ -64,47 +64,33 @@ const tooMany = (entries: number): GatewayError =>
 type Place = (index: number) => string
 
 function measureTexts(input: readonly unknown[], place: Place): Measured {
-  let bytes = 0
-  let dense = 0
+  let textBytes = 0
+  let tokens = 0
   let longestTokens = 0
   for (const [i, text] of input.entries()) {
     if (typeof text !== 'string') throw invalid(place(i), 'must be a text, as the first entry is')
     if (text === '') throw invalid(place(i), 'must not be empty')
-    const own = utf8Bytes(text)
-    const size = { bytes: own, dense: own > text.length ? denseBytesOf(text) : 0 }
-    bytes += size.bytes
-    dense += size.dense
-    longestTokens = Math.max(longestTokens, tokensOf(size))
+    const size = sizeOf(text)
+    const own = tokensOf(size)
+    textBytes += size.bytes
+    tokens += own
+    longestTokens = Math.max(longestTokens, own)
   }
-  const textSize = { bytes, dense }
-  return {
-    input: input as readonly string[],
-    textBytes: bytes,
-    textSize,
-    tokenIds: 0,
-    longestTokens,
-  }
+  return { input: input as readonly string[], textBytes, tokens, longestTokens }
 }
 
 function measureIds(input: readonly unknown[], place: Place): Measured {
-  let tokenIds = 0
+  let tokens = 0
   let longestTokens = 0
   for (const [i, ids] of input.entries()) {
     if (!Array.isArray(ids)) throw invalid(place(i), 'must be a list of token ids')
     if (ids.length === 0) throw invalid(place(i), 'must not be empty')
     if (!ids.every(isTokenId)) throw invalid(place(i), 'must hold whole numbers: token ids')
-    tokenIds += ids.length
+    tokens += ids.length
     longestTokens = Math.max(longestTokens, ids.length)
   }
   // A token each, whatever their digits.
-  const textSize = { bytes: 0, dense: 0 }
-  return {
-    input: input as readonly number[][],
-    textBytes: tokenIds,
-    textSize,
-    tokenIds,
-    longestTokens,
-  }
+  return { input: input as readonly number[][], textBytes: tokens, tokens, longestTokens }
 }
 
 const isTokenId = (value: unknown): boolean =>

@@ -1,7 +1,7 @@
 /** Reads a request for an order of documents: Cohere's (`top_n`) or Voyage's (`top_k`); other fields pass through. */
 import { z } from 'zod'
 import { GatewayError } from '#domain/errors.ts'
-import { denseBytesOf, type TextSize, tokensOf, utf8Bytes } from '#domain/text-size.ts'
+import { sizeOf, tokensOf } from '#domain/text-size.ts'
 import { NOT_GENERATED, type Rerank } from '#domain/work.ts'
 import type { JsonBody } from '../../read/body.ts'
 import { commonFields, userField } from '../read-common.ts'
@@ -102,11 +102,6 @@ function measure(query: string, documents: readonly string[]): Measured {
 }
 
 const chunksOf = (tokens: number): number => Math.max(1, Math.ceil(tokens / CHUNK_TOKENS))
-
-function sizeOf(text: string): TextSize {
-  const bytes = utf8Bytes(text)
-  return { bytes, dense: bytes > text.length ? denseBytesOf(text) : 0 }
-}
 
 const invalid = (param: string, problem: string): GatewayError =>
   new GatewayError('invalid_request', `${param} ${problem}`, { param })
