@@ -1,15 +1,15 @@
-/** Theirs → ours: how often the vendor called its tools, as Anthropic and OpenRouter state it. */
+/** Theirs → ours: how often the vendor called its tools, as Anthropic, OpenRouter and xAI state it. */
 
 import { isObject } from '#domain/json.ts'
 import type { ServerCalls } from '#domain/usage.ts'
 import { readCount } from './read-json.ts'
 
-const COUNT = /^([a-z_]{1,48})_requests$/
+const COUNT = /^([a-z_]{1,48})_(?:requests|calls)$/
 
 /** More kinds of tools than any vendor has. */
 export const MAX_TOOLS = 16
 
-/** Null where a usage has no such `server_tool_use`. @example { web_search_requests: 2 } → web_search 2 */
+/** Null where a usage has no such counts. @example { web_search_requests: 2 } → web_search 2 */
 export function readServerCalls(stated: unknown): ServerCalls | null {
   if (!isObject(stated)) return null
   const calls: Record<string, number> = {}

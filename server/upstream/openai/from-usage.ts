@@ -146,8 +146,10 @@ const statedLongWrites = (details: JsonObject): unknown =>
 const tellsLongWrites = (stated: unknown): boolean =>
   readCount(statedLongWrites(promptDetails(readObject(stated)))) !== undefined
 
-/** Perplexity counts searches; OpenRouter every tool that it runs; most count none. */
-function readCalls({ server_tool_use: run, num_search_queries: searched }: JsonObject): Calls {
+/** Perplexity counts searches; OpenRouter and xAI every tool that they run; most count none. */
+function readCalls(usage: JsonObject): Calls {
+  const { num_search_queries: searched } = usage
+  const run = usage['server_tool_use'] ?? usage['server_side_tool_usage_details']
   if (run === undefined && searched === undefined) return null
   const searches = readCount(searched)
   return readServerCalls(run) ?? (searches === undefined ? null : { web_search: searches })

@@ -28,6 +28,14 @@ test('so are tokens just written to a cache', () => {
   expect(usage).toMatchObject({ inputTokens: 1, cacheReadTokens: 2569, cacheWriteTokens: 79 })
 })
 
+test.each([
+  ['server_tool_use', { web_search_requests: 2, tool_calls_executed: 3 }],
+  ['server_side_tool_usage_details', { web_search_calls: 2, x_search_calls: 0 }],
+])('calls of the vendor’s tools are those that it states: %s', (name, stated) => {
+  const counted = fromUsage({ prompt_tokens: 1, completion_tokens: 1, [name]: stated })
+  expect(counted?.serverCalls).toEqual({ web_search: 2 })
+})
+
 const WRITES = { prompt_tokens: 100, completion_tokens: 1 }
 const written = (details: object) => {
   const stated = { ...WRITES, prompt_tokens_details: { cached_tokens: 10, ...details } }
