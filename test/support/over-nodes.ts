@@ -38,7 +38,7 @@ let count = 0
 /** A database of one installation, of the newest schema, and the variables that name it. */
 export function createShared(): Readonly<Record<string, string>> {
   const name = `installation_${process.pid}_${++count}`
-  psql('postgres', `CREATE DATABASE ${name} TEMPLATE made STRATEGY wal_log`)
+  psql('postgres', `CREATE DATABASE ${name} TEMPLATE made STRATEGY file_copy`)
   return {
     GATEWAY_STORE: `postgres://postgres@/${name}?host=${process.env[CLUSTER]}`,
     GATEWAY_MASTER_KEY: MASTER_KEY.toString('base64'),

@@ -87,7 +87,7 @@ export async function startPostgres(bin: string): Promise<Cluster> {
   let emptyCount = 0
   const copy = async (): Promise<Address> => {
     const name = `test_${++count}`
-    await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE made STRATEGY wal_log`)
+    await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE made STRATEGY file_copy`)
     return addressOf(name)
   }
   // Made while the test before it runs.
