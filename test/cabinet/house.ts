@@ -9,6 +9,7 @@ import { DEFAULT_LIMITS } from '#signin/limits.ts'
 import type { Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { type Browser, openBrowser, type Page } from '#test/acceptance/signin/browser.ts'
+import { keepSigningKey } from '#test/support/signing-key.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 
@@ -30,6 +31,9 @@ interface Opened {
 export async function openHouse({ dataDir = ':memory:', clock = systemClock }: Opened = {}) {
   const masterKey = new Uint8Array(32).fill(7)
   const store = await openStore({ dataDir, clock, masterKey })
+  if ((await store.signin.keyring.current()) === null) {
+    await keepSigningKey(store.signin.keyring, clock.now())
+  }
   const codes = new Map<string, string>()
   const faults: unknown[] = []
   const gateway = await startGateway({
