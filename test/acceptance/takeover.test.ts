@@ -17,7 +17,7 @@ import { FULL } from '#test/support/tier.ts'
 
 const TAKEOVERS = FULL ? 8 : 2
 const KILLS = FULL ? 12 : 2
-const STOPS = FULL ? 12 : 3
+const STOPS = FULL ? 12 : 2
 const PROCESSES = ['--processes', '2']
 
 let cli: CliHarness

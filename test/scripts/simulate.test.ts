@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { PLANTS } from '#scripts/simulate/plants.ts'
 import { FULL } from '#test/support/tier.ts'
 
-const SEEDS = FULL ? 200 : 5
+const SEEDS = FULL ? 200 : 3
 /** Within which a planted bug is found. */
 const MOST_SEEDS = 200
 /** Of all: one of the processes and one of the nodes, which are found at once. */
@@ -46,9 +46,9 @@ test(
 test(
   'a seed is the same run again',
   async () => {
-    const { said } = await simulate('--seed', '4')
+    const { said } = await simulate('--seed', '1')
     expect(said).toMatch(/^digest [0-9a-f]{8}$/m)
-    expect((await simulate('--seed', '4')).said).toBe(said)
+    expect((await simulate('--seed', '1')).said).toBe(said)
   },
   TIMEOUT_MS,
 )

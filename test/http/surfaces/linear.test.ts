@@ -6,12 +6,14 @@ import { openSeals } from '#http/seals.ts'
 import { toConversation as fromChat } from '#http/surfaces/chat/to-conversation.ts'
 import { toConversation as fromMessages } from '#http/surfaces/messages/to-conversation.ts'
 import { toConversation as fromResponses } from '#http/surfaces/responses/to-conversation.ts'
+import { FULL } from '#test/support/tier.ts'
 import { request } from '../../upstream/fixtures.ts'
 
 const FEW = 2_500
 const TIMES = 4
 /** Between what takes as long in four parts as in one, and what takes four times as long in one. */
 const MOST = 2.2
+const BUILDS = FULL ? 5 : 2
 
 const seals = openSeals(null)
 const call = (i: number): JsonObject => ({
@@ -55,7 +57,7 @@ const messages =
 function costOf(build: () => Conversation, times: number): number {
   const costs = Array.from({ length: 7 }, () => {
     const before = process.cpuUsage()
-    for (let n = 0; n < times * 5; n++) build()
+    for (let n = 0; n < times * BUILDS; n++) build()
     const { user, system } = process.cpuUsage(before)
     return user + system
   })
