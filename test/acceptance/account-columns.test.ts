@@ -133,6 +133,11 @@ const COUNTED = { json: 0, csv: 0, lines: 0, one: 0 }
 
 test.each(LINES)('%s names the account of each row, or of all', async (line) => {
   const words = line.split(' ')
+  const piped = await cli.runBeside(words)
+  const lines = rowsOf(piped.out)
+  expect(unnamed(lines)).toEqual([])
+  // What lacks an argument prints no rows in any form.
+  if (piped.code === EXIT.usage) return
   const json = await cli.runBeside([...words, '--json'])
   const lists = json.code === 0 && isJson(json.out) ? listsIn(JSON.parse(json.out)) : []
   for (const rows of lists) expect(unnamed(rows)).toEqual([])
@@ -140,11 +145,6 @@ test.each(LINES)('%s names the account of each row, or of all', async (line) => 
     sides.every((side) => rows.some((row) => has(row, side))),
   ).length
 
-  const piped = await cli.runBeside(words)
-  const lines = rowsOf(piped.out)
-  expect(unnamed(lines)).toEqual([])
-  // What lacks an argument prints no rows in any form.
-  if (piped.code === EXIT.usage) return
   const shown = sides.filter((side) => lines.some((one) => has(one, side)))
   if (shown.length === 2) COUNTED.lines++
   // Of one of several: which, is said beside it.
