@@ -79,6 +79,22 @@ if (POSTGRES_BIN === null) {
       expect(await trimmed.rows()).toBe(0)
     })
 
+    test('is trimmed as before once a clock that ran far ahead is right again', async () => {
+      const clock = handClock('2026-08-22T12:00:00Z')
+      const steady = createSteadyClock(clock, null)
+      const { ask, rows, trim } = await open(await cluster.create(), clock)
+      clock.step(400 * DAY_MS)
+      await ask(null)
+      clock.step(-400 * DAY_MS)
+      for (let n = 0; n < 4; n++) {
+        clock.advance(DAY_MS)
+        await trim(steady.now())
+        expect(await ask(null)).toMatchObject({ refusal: null })
+      }
+      // What was taken ahead is not old by the clock; of the others only the first is older than two days.
+      expect(await rows()).toBe(1 + 3)
+    })
+
     test('is whole while a clock that jumps ahead is not believed', async () => {
       const clock = handClock('2026-08-22T12:00:00Z')
       const steady = createSteadyClock(clock, null)

@@ -134,8 +134,11 @@ export function createAdmissions(
 const SLOT_KEPT_MS = 2 * DAY_MS
 /** A tenth of a second. Every node does it: what another is at is left to it. */
 const TRIMMED = 10_000
+/** Old by the clock, and on the time line of its account: that is ahead of a clock that was ahead and has been set back since. */
 const TRIM = `DELETE FROM slots WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM slots WHERE at < $old AND pos < $old LIMIT ${TRIMMED} FOR UPDATE SKIP LOCKED))`
+  SELECT ctid FROM slots WHERE at < $old
+    AND pos < $old + (SELECT set_back FROM account_state s WHERE s.account_id = slots.account_id)
+  LIMIT ${TRIMMED} FOR UPDATE SKIP LOCKED))`
 
 type Reading = Pick<
   Admissions,
