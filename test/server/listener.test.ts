@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startGateway } from '#server/gateway.ts'
 import { listen } from '#server/listener.ts'
 import { hello } from '#test/support/furnish.ts'
-import { dial, post } from '#test/support/raw-client.ts'
+import { dial, head, post } from '#test/support/raw-client.ts'
 import { eventually, never } from '#test/support/scripted-upstream.ts'
 import { type Served, serve } from './serve.ts'
 
@@ -104,6 +104,26 @@ describe('a body', () => {
     expect(head.toLowerCase()).toContain('x-ratelimit-limit-minute: 100000')
   })
 
+  test('of 34 MiB is taken and dropped, so that a client that sends before it reads has its refusal', async () => {
+    const piece = Buffer.alloc(1024 * 1024, 0x20)
+    for (let n = 0; n < 5; n++) {
+      const client = dial(s.gateway.url)
+      const errors: Error[] = []
+      client.socket.on('error', (error) => errors.push(error))
+      client.send(head('/v1/chat/completions', s.key.bearer, 34 * piece.length))
+      for (let sent = 0; sent < 34; sent++) {
+        if (!client.socket.write(piece) && !client.closed) {
+          await new Promise<void>((resolve) => {
+            client.socket.once('drain', resolve).once('close', () => resolve())
+          })
+        }
+      }
+      await eventually(() => client.closed, 'the connection is closed')
+      expect(client.received).toMatch(/^HTTP\/1\.1 413 .*"request_too_large"/s)
+      expect(errors).toEqual([])
+    }
+  })
+
   test('T37: that is chunked is counted against the maximum size', async () => {
     const piece = new Uint8Array(1024 * 1024).fill(32)
     let left = 40
@@ -122,7 +142,7 @@ describe('a body', () => {
   })
 
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
-  const head = (fields = {}) =>
+  const chunkedHead = (fields = {}) =>
     post('/v1/chat/completions', { ...s.key.bearer, ...fields }, '').replace(
       /Content-Length.*\r\n/,
       'Transfer-Encoding: chunked\r\n',
@@ -130,7 +150,7 @@ describe('a body', () => {
 
   test('that is chunked is accepted', async () => {
     const [first, rest] = [JSON.stringify(hello()).slice(0, 9), JSON.stringify(hello()).slice(9)]
-    expect(await exchange(head() + chunk(first) + chunk(rest) + chunk(''))).toMatchObject({
+    expect(await exchange(chunkedHead() + chunk(first) + chunk(rest) + chunk(''))).toMatchObject({
       status: 200,
     })
   })
@@ -142,7 +162,7 @@ describe('a body', () => {
     const before = s.lines.length
     const body = `${chunk(JSON.stringify(hello()))}0\r\nX-Sum: a\r\n\r\n`
     const client = dial(s.gateway.url)
-    client.send(head(fields) + body)
+    client.send(chunkedHead(fields) + body)
     await eventually(() => client.closed && s.lines.length > before, 'the request has ended')
     expect(client.received).toMatch(/^HTTP\/1\.1 400 /)
     expect(s.lines.slice(before)).toMatchObject([{ status: 400, generation_id: null }])

@@ -13,6 +13,8 @@ import type { TakenBytes } from './byte-budget.ts'
 import { type Outline, outline, tooDeep } from './outline.ts'
 
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
+/** Of one that is too large so many are taken and dropped: most clients read no answer before they have sent everything. */
+const MAX_DROPPED_BYTES = 2 * MAX_BODY_BYTES
 
 /**
  * Receives and parses a body, which `context.taken` counts until its request is answered.
@@ -29,7 +31,9 @@ export function readBody(
   refuseTrailers(request.headers)
   const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(context, deadlineMs)
-  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
+  if (stated === null || stated > mostBytes) {
+    return arrival.expect(readCounted(request, mostBytes, arrival, taken, stated))
+  }
   taken?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
   return arrival.expect(request.text())
@@ -87,16 +91,16 @@ function refuseTrailers(headers: Headers): void {
   }
 }
 
-/** Null for a chunked body, which is counted as it comes. */
+/** Null for a chunked body, which is counted as it comes. @throws request_too_large for one that is not even dropped */
 function statedBytes(headers: Headers, mostBytes: number): number | null {
   const stated = headers.get('content-length')
   if (stated === null) return null
   const bytes = Number(stated)
-  if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
+  if (bytes > MAX_DROPPED_BYTES) throw tooLarge(mostBytes, bytes)
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-/** `bytes`: the stated size, or the bytes received when reading stopped. */
+/** `bytes`: the stated size, or the bytes received when they were too many. */
 const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
   const remedy = mostBytes === MAX_BODY_BYTES ? '; send fewer or smaller images' : ''
   return new GatewayError(
@@ -113,9 +117,11 @@ async function readCounted(
   mostBytes: number,
   arrival: Arrival,
   taken: TakenBytes | null,
+  stated: number | null,
 ): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
+  let refusal = stated === null ? null : tooLarge(mostBytes, stated)
   const reader = body?.getReader() ?? null
   arrival.reader = reader
   try {
@@ -123,10 +129,14 @@ async function readCounted(
       const piece = (await reader?.read())?.value
       if (piece === undefined || arrival.isExpired) break
       bytes += piece.byteLength
-      if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
-      taken?.takeBody(piece.byteLength)
-      pieces.push(piece)
+      if (bytes > mostBytes) refusal ??= tooLarge(mostBytes, bytes)
+      if (refusal === null) {
+        taken?.takeBody(piece.byteLength)
+        pieces.push(piece)
+      } else if (bytes > MAX_DROPPED_BYTES) throw refusal
+      else pieces.length = 0
     }
+    if (refusal !== null) throw refusal
   } catch (thrown) {
     leave(reader)
     throw thrown
