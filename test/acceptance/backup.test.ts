@@ -83,7 +83,7 @@ test('kill -9 in the middle of it leaves nothing under its name, and the gateway
   const database = new Database(join(cli.dataDir, 'gateway.db'))
   database.run('CREATE TABLE ballast (bytes BLOB)')
   for (let mb = 0; mb < BALLAST_MB; mb++) {
-    database.run('INSERT INTO ballast VALUES (randomblob(1000000))')
+    database.run('INSERT INTO ballast VALUES (zeroblob(1000000))')
   }
   database.close(true)
   const appliance = await startAppliance(cli)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const MEBIBYTE = 2 ** 20
+const BALLAST = Buffer.alloc(MEBIBYTE, 1)
 
 export interface SmallDisk {
   readonly cli: CliHarness
@@ -36,7 +37,8 @@ export function openSmallDisk(mebibytes: number): SmallDisk | undefined {
       try {
         const { bavail, bsize } = statfsSync(dataDir)
         let bytes = bavail * bsize - leftMebibytes * MEBIBYTE
-        for (; bytes > 0; bytes -= bsize) writeSync(file, Buffer.alloc(Math.min(bytes, bsize), 1))
+        // What does not fit any more is written in part.
+        while (bytes > 0) bytes -= writeSync(file, BALLAST, 0, Math.min(bytes, MEBIBYTE))
       } catch (cause) {
         if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC')) throw cause
       } finally {
