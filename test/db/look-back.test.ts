@@ -1,5 +1,5 @@
 // A look back over a long log or ledger lets requests pass: it must not hold the one thread until it has found what it seeks.
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -20,7 +20,6 @@ const LINES = 10_000
 async function openLong(): Promise<Store> {
   const clock = handClock('2026-08-22T12:00:00Z')
   const store = await openStore({ dataDir: ':memory:', clock })
-  onTestFinished(() => store.close())
   await store.accounts.create(anAccount(), anAct())
   await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
   const key = aKey(clock.now())
@@ -44,6 +43,12 @@ async function openLong(): Promise<Store> {
   return store
 }
 
+let store: Store
+beforeAll(async () => {
+  store = await openLong()
+})
+afterAll(() => store.close())
+
 const LOOKS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'activity list': ({ activity }) => activity.list({ requestId: 'nobody', limit: 1 }),
   drift: ({ activity }) => activity.drift({}),
@@ -53,7 +58,6 @@ const LOOKS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
 }
 
 test.each(Object.keys(LOOKS))('%s gives the thread back again and again', async (name) => {
-  const store = await openLong()
   // Loads what is loaded once, and commits what was noted.
   await LOOKS[name]?.(store)
 
