@@ -53,6 +53,9 @@ const QUALITY_DIVISORS: ReadonlyMap<string | undefined, number> = new Map([
   ['medium', 4],
 ])
 
+/** No vendor counts as few for a generated image. */
+export const LEAST_OUTPUT_IMAGE_TOKENS = 100
+
 /** The estimate for an image that the provider generated and did not count. */
 export const estimatedOutputImageTokens = ({ quality }: ImageChoice): number =>
   ESTIMATES.get(quality) ?? ESTIMATE_WITHOUT_QUALITY

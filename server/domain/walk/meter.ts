@@ -1,7 +1,11 @@
 /** The meter counts an answer as it streams, so that its usage is known however it ends. */
 import type { ChatEvent, ChatEvents, JsonObject } from '../chat.ts'
 import { asksForLongCaching, type Extra, estimateCalls } from '../extras.ts'
-import { estimatedOutputImageTokens, inputImageTokensOf } from '../image-tokens.ts'
+import {
+  estimatedOutputImageTokens,
+  inputImageTokensOf,
+  LEAST_OUTPUT_IMAGE_TOKENS,
+} from '../image-tokens.ts'
 import type { UsageSource } from '../ledger.ts'
 import type { ModelCard } from '../model-card.ts'
 import { ANY_IMAGE, type Prices } from '../model-card.ts'
@@ -300,8 +304,8 @@ export class Meter {
    * surely beyond the bound; null where there are none.
    */
   readUncharged(charged: Usage = this.read().usage): Usage | null {
-    const { usage, source } = this.readWhole()
-    const sure = source === 'estimated' ? this.sureOutputTokens : 0
+    const { usage } = this.readWhole()
+    const sure = this.isCounted ? 0 : this.sureOutputTokens
     const billed = this.withheld === 0 ? null : usage
     if (sure <= Math.max(usage.outputTokens, charged.outputTokens)) return billed
     return { ...(billed ?? charged), outputTokens: sure }
@@ -313,13 +317,35 @@ export class Meter {
     if (request.kind !== 'generate') {
       return readResult(request, stated, partial, this.prices, this.estimate())
     }
-    const isCounted = stated !== null && !partial && !this.isNoCount(stated)
-    const usage = isCounted ? stated : mergePartialCount(stated, this.estimate(), paidTokens)
+    const { isCounted } = this
+    const usage =
+      isCounted && stated ? stated : mergePartialCount(stated, this.estimate(), paidTokens)
     const counted = withImageCounts(usage, request.inputImages, images + withheld)
+    const parted = images > 0 ? this.partImages(counted) : counted
     return {
-      usage: request.extras === undefined ? counted : this.withCalls(counted, request.extras),
-      source: isCounted ? 'provider' : 'estimated',
+      usage: request.extras === undefined ? parted : this.withCalls(parted, request.extras),
+      source: isCounted && parted === counted ? 'provider' : 'estimated',
     }
+  }
+
+  /** Where one count has words and images, what is no words is the images', if it is enough for them. */
+  private partImages(usage: Usage): Usage {
+    const { outputTokens, imageOutputTokens, outputImages } = usage
+    const words = this.wordsIn(usage)
+    const beside = outputTokens - words
+    if (imageOutputTokens > 0 || beside < outputImages * LEAST_OUTPUT_IMAGE_TOKENS) return usage
+    return { ...usage, outputTokens: words, imageOutputTokens: beside }
+  }
+
+  /** Of a count that has images too. */
+  private wordsIn({ outputTokens, reasoningTokens }: Usage): number {
+    return Math.min(outputTokens, Math.max(reasoningTokens, this.estimate().outputTokens))
+  }
+
+  /** Whether the provider has counted all of it. */
+  private get isCounted(): boolean {
+    const { stated, partial } = this
+    return stated !== null && !partial && !this.isNoCount(stated)
   }
 
   /** Zeros alone beside a text, or none for more bytes than a token has: of a server that does not count its answers. */
@@ -335,7 +361,7 @@ export class Meter {
     return { ...usage, serverCalls: estimateCalls(extras, this.request.choices) }
   }
 
-  /** Without the withheld images: their share of the image tokens, or of all that is not text where one count has both. */
+  /** Without the withheld images: their share of the image tokens, or of what is no words where one count has both. */
   private readDelivered({ usage, source }: Reading): Reading {
     const { images, withheld } = this
     const delivered = (tokens: number): number =>
@@ -345,10 +371,9 @@ export class Meter {
       const imageOutputTokens = delivered(usage.imageOutputTokens)
       return { usage: { ...counts, imageOutputTokens }, source: images > 0 ? 'estimated' : source }
     }
-    const { outputTokens, reasoningTokens } = usage
-    const text = Math.min(outputTokens, Math.max(reasoningTokens, this.estimate().outputTokens))
+    const words = this.wordsIn(usage)
     return {
-      usage: { ...counts, outputTokens: text + delivered(outputTokens - text) },
+      usage: { ...counts, outputTokens: words + delivered(usage.outputTokens - words) },
       source: 'estimated',
     }
   }

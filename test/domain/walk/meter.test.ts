@@ -404,7 +404,14 @@ describe('images beyond those that the request holds', () => {
   })
 
   test.each<
-    [what: string, wanted: number, stated: Partial<Usage>, charged: Partial<Usage>, string]
+    [
+      what: string,
+      wanted: number,
+      stated: Partial<Usage>,
+      charged: Partial<Usage>,
+      source: string,
+      parted?: Partial<Usage>,
+    ]
   >([
     [
       'a count that parts text from images keeps its text',
@@ -445,15 +452,44 @@ describe('images beyond those that the request holds', () => {
       'also where one count has text and images',
       1,
       { outputTokens: 2_003 },
-      { outputTokens: 1_003, outputImages: 1 },
+      { outputTokens: 3, imageOutputTokens: 1_000, outputImages: 1 },
+      'estimated',
+      { outputTokens: 3, imageOutputTokens: 2_000 },
+    ],
+    [
+      'too few for images are shared as they are',
+      1,
+      { outputTokens: 103 },
+      { outputTokens: 53, imageOutputTokens: 0, outputImages: 1 },
       'estimated',
     ],
-  ])('%s', (_, wanted, stated, charged, source) => {
+  ])('%s', (_, wanted, stated, charged, source, parted = {}) => {
     const { meter } = meterOf([image, text('0123456789'), image, usage(stated)], {
       wantsImages: wanted > 0,
     })
     expect(meter.read()).toMatchObject({ usage: charged, source })
-    expect(meter.readUncharged()).toMatchObject({ ...stated, outputImages: 2 })
+    expect(meter.readUncharged()).toMatchObject({ ...stated, ...parted, outputImages: 2 })
+  })
+
+  test('one count has words and images: what is no words is charged as images, where it is enough for them', () => {
+    const read = (outputTokens: number, more: Partial<Usage> = {}) => {
+      const counted = usage({ inputTokens: 9, outputTokens, ...more })
+      const { meter } = meterOf([text('0123456789'), image, counted], { wantsImages: true })
+      expect(meter.readUncharged()).toBeNull()
+      return meter.read()
+    }
+    const drawn = { inputTokens: 9, outputImages: 1 }
+    expect(read(1_300)).toMatchObject({
+      usage: { ...drawn, outputTokens: 3, imageOutputTokens: 1_297 },
+      source: 'estimated',
+    })
+    expect(read(1_300, { reasoningTokens: 200 }).usage).toMatchObject({ imageOutputTokens: 1_100 })
+    for (const stated of [{ outputTokens: 102 }, { outputTokens: 10, imageOutputTokens: 1_290 }]) {
+      expect(read(stated.outputTokens, stated)).toMatchObject({
+        usage: { ...drawn, ...stated },
+        source: 'provider',
+      })
+    }
   })
 
   test('without a count, the text alone is estimated', () => {
