@@ -21,6 +21,7 @@ import {
   usageError,
   withExitCode,
 } from './exit.ts'
+import { readChoice } from './flags/read-choice.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { DamageError, toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
@@ -180,10 +181,11 @@ function checkSocketPath({ adminSocket }: Context): void {
   )
 }
 
-/** Whether lines are for people. */
+const LOG_FORMATS = ['json', 'pretty'] as const
+
+/** Whether lines are for people. @throws CommandError 2 for another format */
 function readLogFormat(context: Context, { log }: Flags): boolean {
-  if (log === undefined || log === 'json' || log === 'pretty') return isPrettyLog(context, log)
-  throw usageError(`--log must be json or pretty (got "${log}")`)
+  return isPrettyLog(context, log === undefined ? log : readChoice('--log', log, LOG_FORMATS))
 }
 
 const isPrettyLog = (context: Context, format: string | undefined): boolean =>

@@ -4,10 +4,12 @@ import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/files/names.ts'
 import { KEY_KINDS } from '#domain/key.ts'
 import { ENTRY_KINDS } from '#domain/ledger.ts'
-import { CHANNELS } from '#domain/notice.ts'
+import { MODEL_KINDS } from '#domain/model-kind.ts'
+import { CHANNELS, NOTICE_STATES } from '#domain/notice.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
 import { DIALECTS } from '#domain/work.ts'
+import { IDENTITY_PROVIDER_TYPES } from '#signin/register/identity-provider.ts'
 import { ROLES } from '#signin/register/membership.ts'
 
 /** A mask is a model, or all models of a provider. */
@@ -85,6 +87,12 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'ledger kind': ENTRY_KINDS,
   'activity status': ['2xx', '4xx', '5xx', '401', '402', '403', '429', '502'],
   'activity surface': DIALECTS,
+  'clients pkce': ['required', 'optional'],
+  'deliveries state': NOTICE_STATES,
+  'deliveries redeliver channel': CHANNELS,
+  'identities type': IDENTITY_PROVIDER_TYPES,
+  'models kind': MODEL_KINDS,
+  'models surface': DIALECTS,
   'usage by': USAGE_DIMENSIONS,
   'usage then-by': USAGE_DIMENSIONS,
   'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),

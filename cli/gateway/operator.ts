@@ -1,6 +1,7 @@
 /** The client of the operator's verbs: over the socket of a running server, else in this process with the store opened here. */
 import { existsSync } from 'node:fs'
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
+import { readObject } from '#domain/json.ts'
 import { isServed } from '#domain/snapshot/watch.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
@@ -48,12 +49,16 @@ export async function call<Name extends VerbName>(
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
     const [answer] = await ask(context, [{ name, input }], { ...DEFAULT_OPTIONS, ...options })
-    carriedOut.add(name)
-    return answer?.record as VerbRecord<Name>
+    const record = answer?.record as VerbRecord<Name>
+    if (!isAppliedBefore(record)) carriedOut.add(name)
+    return record
   } finally {
     progress.done()
   }
 }
+
+/** Of a reference that was applied already: nothing was changed now. */
+const isAppliedBefore = (record: unknown): boolean => readObject(record)['applied'] === false
 
 /** The same for two verbs that only read, of which each would open the directory. */
 export async function callBoth<One extends VerbName, Other extends VerbName>(

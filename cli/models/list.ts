@@ -1,5 +1,5 @@
 /** `gatewayctl models list`: the catalogue, with prices per million tokens. */
-import { type Dialect, KIND_OF } from '#domain/work.ts'
+import { DIALECTS } from '#domain/work.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { readChoice } from '../flags/read-choice.ts'
@@ -14,8 +14,6 @@ interface Flags {
   readonly surface?: string
 }
 
-const SURFACES = Object.keys(KIND_OF) as Dialect[]
-
 export const mount: Mount = (models) =>
   models
     .command('list')
@@ -23,7 +21,7 @@ export const mount: Mount = (models) =>
     .argument('[mask]', "an id, 'provider/*' or '*'")
     .option('--provider <name>', 'only models that this provider serves')
     .option('--unpriced', 'only models without a price, which are refused')
-    .option('--surface <name>', `only models for ${SURFACES.join(', ')}`)
+    .option('--surface <name>', `only models for ${DIALECTS.join(', ')}`)
     .action(
       action(async (context, mask: string | undefined, flags: Flags) => {
         const rows = await call(context, 'models.list', {
@@ -31,7 +29,7 @@ export const mount: Mount = (models) =>
           provider: flags.provider ?? null,
           unpriced: flags.unpriced === true,
           surface:
-            flags.surface === undefined ? null : readChoice('--surface', flags.surface, SURFACES),
+            flags.surface === undefined ? null : readChoice('--surface', flags.surface, DIALECTS),
         })
         printList(context, rows, COLUMNS, ({ id }) => id)
       }),

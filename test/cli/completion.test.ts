@@ -96,6 +96,27 @@ test.each([
     ['live', 'keys', 'models', 'spend', 'log', 'trend'],
   ],
   [['dashboard', '--screen=s'], ['--screen=spend']],
+  [
+    ['deliveries', 'list', '--state', ''],
+    ['pending', 'delivered', 'dead'],
+  ],
+  [
+    ['deliveries', 'redeliver', 'evt_1', ''],
+    ['email', 'webhook'],
+  ],
+  [
+    ['identities', 'add', 'own', '--type', ''],
+    ['oidc', 'github'],
+  ],
+  [
+    ['models', 'add', 'demo/x', '--kind', ''],
+    ['generate', 'embed', 'rerank'],
+  ],
+  [['models', '--surface', 'm'], ['messages']],
+  [
+    ['clients', 'edit', 'wiki', '--pkce', ''],
+    ['required', 'optional'],
+  ],
   [['rates', 'set', ''], ['USD/RUB']],
   [['rates', 'set', 'USD/RUB', ''], []],
   [

@@ -180,8 +180,12 @@ describe('a change whose output cannot be written', () => {
     ])
   })
 
-  test('and a refused one, that nothing was', () => {
-    expect(lose('balance top-up 0').err).not.toContain('carried out')
+  test.each([
+    ['a refused one', 'balance top-up 0'],
+    ['one whose reference was applied before', 'balance top-up 1 --ref r1'],
+  ])('and %s, that nothing was', (_, command) => {
+    run('"$0" balance top-up 1 --ref r1 -q >/dev/null')
+    expect(lose(command).err).not.toContain('carried out')
   })
 })
 
