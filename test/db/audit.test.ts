@@ -9,6 +9,7 @@ import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { MAX_FINDINGS } from '#domain/audit.ts'
 import { DAY_MS, dayOf, renderDay } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { MAX_USD_NANOS, renderUsd } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -62,6 +63,22 @@ async function tamper(...lines: readonly string[]): Promise<void> {
 }
 
 const findings = async () => (await store.audit()).findings
+
+test('charges of one transaction that are beyond 2^53 together are added up exactly', async () => {
+  const most = renderUsd(MAX_USD_NANOS)
+  await store.ledger.credit(aTopUp(clock.now(), usd('9000000')), anAct())
+  const claims = [1, 2, 3].map(() => ({ ...aClaim(key, clock.now(), usd('1')), endUser: 'ann' }))
+  for (const claim of claims) await store.admissions.admit(claim)
+  await Promise.all(
+    claims.map(({ generationId }, n) => {
+      const charge = aCharge(usd(most))
+      const activity = anActivity(claims[n] as (typeof claims)[number], { cost: charge.amount })
+      const settlement = { answer: null, at: clock.now(), charge, activity }
+      return store.admissions.settle(generationId, settlement)
+    }),
+  )
+  expect(await findings()).toEqual([])
+})
 
 describe('what was tampered with is found', () => {
   const today = () => dayOf(clock.now())

@@ -49,23 +49,24 @@ type Place = {
 }
 
 type KeptRow = Place & {
-  readonly kept: number
+  /** As text, because a sum may exceed 2^53; the table makes an integer of it. */
+  readonly kept: string
   readonly requests: number
 }
 
 const keyDaysOf = (table: string): string =>
-  `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
+  `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, CAST(spent_nanos AS TEXT) AS kept, requests
    FROM ${table} WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`
 
 /** What is kept, in the order of its own table's key; what two tables have of one day of a key is added up. */
 const KEPT = [
-  `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, balance_nanos AS kept, 0 AS requests
+  `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, CAST(balance_nanos AS TEXT) AS kept, 0 AS requests
    FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
   keyDaysOf('key_days'),
   keyDaysOf('resting_key_days'),
-  `SELECT 'moved_day' AS what, account_id AS subject, day, '' AS end_user, spent_nanos AS kept, 0 AS requests
+  `SELECT 'moved_day' AS what, account_id AS subject, day, '' AS end_user, CAST(spent_nanos AS TEXT) AS kept, 0 AS requests
    FROM moved_days WHERE (day, account_id, '') > ($day, $subject, $end_user) ORDER BY day, account_id`,
-  `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
+  `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, CAST(spent_nanos AS TEXT) AS kept, requests
    FROM end_user_days WHERE (day, key_id, end_user) > ($day, $subject, $end_user)
    ORDER BY day, key_id, end_user`,
 ]
@@ -103,7 +104,7 @@ type BesideRow = Place & {
   readonly requests: number
 }
 
-/** As text, because a sum may exceed 2^53. */
+/** Money as text, as above. */
 const BESIDE = `
   SELECT what, subject, day, end_user, CAST(added AS TEXT) AS added, CAST(kept AS TEXT) AS kept, charges, requests
   FROM temp.sums WHERE (what, subject, day, end_user) > ($what, $subject, $day, $end_user)

@@ -1,6 +1,6 @@
 /**
  * Balances and day sums are updated once per transaction instead of once per request: a group's sums are written at its end,
- * in the same transaction as its entries.
+ * in the same transaction as its entries. They are bound as they are: one charge is below 2^53, the sum of several may be beyond it.
  */
 import type { SQLQueryBindings } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'
@@ -55,10 +55,10 @@ export function prepareSums(connection: Connection): Sums {
 
   commit.atClose({
     write() {
-      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
+      for (const [accountId, amount] of debits) debit.run(amount, accountId)
       for (const { keyId, day, spent, requests, endUser } of days.values()) {
         if (endUser === null) keyDays.add(keyId, day, spent as UsdNanos, requests)
-        else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
+        else addToEndUser().run(keyId, day, spent, requests, endUser)
       }
     },
     forget() {
@@ -139,7 +139,7 @@ export function openKeyDays(
 
   return {
     add(keyId, day, spent, requests) {
-      addTo.run(keyId, day, Number(spent), requests)
+      addTo.run(keyId, day, spent, requests)
       if (++added < checkAfter) return
       added = 0
       setImmediate(() => moveToResting().catch(ignoreTrouble))
