@@ -33,51 +33,55 @@ import { verb } from './verb.ts'
 
 type Check = (deps: OperatorDeps) => Promise<readonly Finding[]>
 
-const CHECKS: readonly Check[] = [
-  checkProgram,
-  checkAddresses,
-  checkStore,
-  checkServer,
-  checkLedger,
-  checkHolds,
-  checkLog,
-  checkFiles,
-  checkDisk,
-  checkClock,
-  checkBackup,
-  checkRate,
-  checkProviders,
-  checkPrices,
-  checkRoutes,
-  checkCredentials,
-  checkMasks,
-  checkClaudeCode,
-  checkCeilings,
-  checkLimits,
-  checkThresholds,
-  checkCodes,
-  checkSignup,
-  checkClients,
-  checkAccess,
-  checkCabinet,
-  checkIdentities,
-  checkPasskeys,
-  checkBrand,
-  checkProcesses,
-  checkDescriptors,
-]
+/** By what each looks at. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  program: checkProgram,
+  addresses: checkAddresses,
+  store: checkStore,
+  server: checkServer,
+  ledger: checkLedger,
+  holds: checkHolds,
+  log: checkLog,
+  files: checkFiles,
+  disk: checkDisk,
+  clock: checkClock,
+  backup: checkBackup,
+  rate: checkRate,
+  providers: checkProviders,
+  prices: checkPrices,
+  routes: checkRoutes,
+  credentials: checkCredentials,
+  masks: checkMasks,
+  'claude code': checkClaudeCode,
+  ceilings: checkCeilings,
+  limits: checkLimits,
+  thresholds: checkThresholds,
+  codes: checkCodes,
+  signup: checkSignup,
+  clients: checkClients,
+  access: checkAccess,
+  cabinet: checkCabinet,
+  identities: checkIdentities,
+  passkeys: checkPasskeys,
+  brand: checkBrand,
+  processes: checkProcesses,
+  descriptors: checkDescriptors,
+}
 
 /** A check that throws becomes a finding, so that the others still run. */
-const checkFailed = (thrown: unknown): readonly Finding[] => [
+const checkFailed = (what: string, thrown: unknown): readonly Finding[] => [
   problem(
     'check_failed',
-    `a check could not run: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    `the check of ${what} could not run: ${thrown instanceof Error ? thrown.message : String(thrown)}; if it stays so, report it as a bug`,
+    'gatewayctl doctor',
   ),
 ]
 
 export const examine = verb(z.strictObject({}), async (deps) => {
   const findings: Finding[] = []
-  for (const check of CHECKS) findings.push(...(await check(deps).catch(checkFailed)))
+  for (const [what, check] of Object.entries(CHECKS)) {
+    findings.push(...(await check(deps).catch((thrown) => checkFailed(what, thrown))))
+  }
   const count = (level: Finding['level']) =>
     findings.filter((finding) => finding.level === level).length
   return { findings, warnings: count('warning'), problems: count('problem') }

@@ -36,6 +36,24 @@ test('says which program answers, and where the gateway is', async () => {
   expect(await findings(deps, 'address')).toEqual([])
 })
 
+test('a check that throws is named, with its reason, and the others run', async () => {
+  const deps = await openFurnished()
+  const hops = () => {
+    throw new Error('no hop is known')
+  }
+  const live = { baseUrl: 'http://127.0.0.1:4140/v1', authUrl: null, pid: 7, hops }
+  const broken = { ...deps, live: live as unknown as OperatorDeps['live'] }
+  const failed = await findings(broken, 'check_failed')
+  expect(failed).toContainEqual({
+    check: 'check_failed',
+    level: 'problem',
+    message:
+      'the check of routes could not run: no hop is known; if it stays so, report it as a bug',
+    next: 'gatewayctl doctor',
+  })
+  expect(failed.at(-1)?.message).toMatch(/^the check of processes could not run/)
+})
+
 test.each([
   ['http://127.0.0.1:4140/v1', null, []],
   ['http://localhost:4140/v1', 'http://[::1]:4141', []],
