@@ -5,6 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { parseExactly } from '#domain/json.ts'
 import { cutElements, MAX_DEPTH, type Member } from '#domain/json-text.ts'
 import { spelledSize, type TextSize } from '#domain/text-size.ts'
+import { within } from '#domain/within.ts'
 import type { BodySource } from '#domain/work.ts'
 import { nextTurn } from '#runtime/next-turn.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/short-lived.ts'
@@ -15,6 +16,7 @@ import { type Outline, outline, tooDeep } from './outline.ts'
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
 /** Of one that is too large so many are taken and dropped: most clients read no answer before they have sent everything. */
 const MAX_DROPPED_BYTES = 2 * MAX_BODY_BYTES
+const DROP_PAUSE_MS = 500
 
 /**
  * Receives and parses a body, which `context.taken` counts until its request is answered.
@@ -120,23 +122,23 @@ async function readCounted(
   stated: number | null,
 ): Promise<string> {
   const pieces: Uint8Array[] = []
-  let bytes = 0
-  let refusal = stated === null ? null : tooLarge(mostBytes, stated)
   const reader = body?.getReader() ?? null
   arrival.reader = reader
+  let bytes = 0
   try {
     for (;;) {
+      if (Math.max(bytes, stated ?? 0) > mostBytes) {
+        pieces.length = 0
+        await drop(reader, bytes)
+        throw tooLarge(mostBytes, stated ?? bytes)
+      }
       const piece = (await reader?.read())?.value
       if (piece === undefined || arrival.isExpired) break
       bytes += piece.byteLength
-      if (bytes > mostBytes) refusal ??= tooLarge(mostBytes, bytes)
-      if (refusal === null) {
-        taken?.takeBody(piece.byteLength)
-        pieces.push(piece)
-      } else if (bytes > MAX_DROPPED_BYTES) throw refusal
-      else pieces.length = 0
+      if (bytes > mostBytes) continue
+      taken?.takeBody(piece.byteLength)
+      pieces.push(piece)
     }
-    if (refusal !== null) throw refusal
   } catch (thrown) {
     leave(reader)
     throw thrown
@@ -147,10 +149,21 @@ async function readCounted(
   return DECODER.decode(Buffer.concat(pieces))
 }
 
+/** Takes what comes until it ends, pauses (its client may wait for an answer) or is too much, and drops it. */
+async function drop(reader: Reader | null, taken: number): Promise<void> {
+  for (let bytes = taken; reader !== null && bytes <= MAX_DROPPED_BYTES; ) {
+    const coming = reader.read()
+    if (!(await within(coming, DROP_PAUSE_MS))) return
+    const piece = (await coming).value
+    if (piece === undefined) return
+    bytes += piece.byteLength
+  }
+}
+
 /** What else comes is not read. */
 const leave = (reader: Reader | null): void => void reader?.cancel().catch(() => undefined)
 
-type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'cancel'>
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>
 
 /** A body that is being received, until its deadline, and then read. A class, because every request has one. */
 export class Arrival implements Deadline {
