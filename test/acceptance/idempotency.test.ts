@@ -124,7 +124,10 @@ test('a stream is sent again to the byte, by the next gateway too', async () => 
   expect(await chargesOf(id)).toHaveLength(1)
 })
 
-test('one that was paid for when the gateway was killed is there for whoever asks again', async () => {
+// A node that was killed starts again after three seconds.
+test('one that was paid for when the gateway was killed is there for whoever asks again', {
+  timeout: 60_000,
+}, async () => {
   const { key, id } = await gateway.verb('keys.create', { name: 'in between' })
   // Long enough to take a while to be written.
   const words = 'a word of many. '.repeat(200_000)

@@ -240,7 +240,7 @@ describe('a gateway that is killed', () => {
     expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
     const [sum] = readDatabase<{ n: number; charges: number }>(
       cli,
-      "SELECT sum(amount_nanos) AS n, sum(kind = 'charge') AS charges FROM ledger",
+      "SELECT sum(amount_nanos) AS n, count(*) FILTER (WHERE kind = 'charge') AS charges FROM ledger",
     )
     const { balance_usd: balance } = await gateway.verb('balance.show', {})
     expect(nanos(balance)).toBe(BigInt(sum?.n ?? 0))

@@ -184,12 +184,13 @@ describe('the list', () => {
 
   test('is narrowed by its flags, newest first', async () => {
     const broken = await ask(hello({ model: 'demo/flaky', user: 'fail-429' }), 'broken')
-    const slow = await ask(hello({ user: 'delay-300' }))
+    // On a busy machine others take some tenths of a second, too.
+    const slow = await ask(hello({ user: 'delay-1500' }))
     expect(idsOf('--limit', '2')).toEqual([slow, broken])
     expect(idsOf('--errors', '--key', 'worker')).toEqual([broken])
     expect(idsOf('--status', '503', '--since', '1h')).toEqual([broken])
     expect(idsOf('--status', '5xx', '--model', 'demo/echo')).toEqual([])
-    expect(idsOf('--slow', '300ms', '--provider', 'demo')).toEqual([slow])
+    expect(idsOf('--slow', '1500ms', '--provider', 'demo')).toEqual([slow])
     expect(idsOf('--until', '1h')).toEqual([])
     expect(cli.run(['activity', '--limit', '2']).out).toBe(
       cli.run(['activity', 'list', '--limit', '2']).out,
