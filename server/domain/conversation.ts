@@ -118,6 +118,7 @@ interface ServerPart {
 interface UnknownPart {
   readonly type: 'unknown'
   readonly path: string
+  /** The client's name for it; empty where it gives none. */
   readonly word: string
 }
 

@@ -10,9 +10,17 @@ export const rejected = (param: string, problem: string): UpstreamFailure =>
 
 /** For a part of a conversation that a wire has no word for; named as the client names it, where that is known. */
 export const rejectPart = (part: Exclude<Part, Thought>): UpstreamFailure =>
-  rejected(part.path, `a part of type ${JSON.stringify(wordOf(part))} cannot be sent`)
+  rejected(part.path, `a ${sayPart(part)} cannot be sent`)
 
-function wordOf(part: Exclude<Part, Thought>): unknown {
+/** "part of type …", as the client names it. */
+export function sayPart(part: Part): string {
+  const word = wordOf(part)
+  return typeof word === 'string' && word !== ''
+    ? `part of type ${JSON.stringify(word)}`
+    : 'part without a type'
+}
+
+function wordOf(part: Part): unknown {
   switch (part.type) {
     case 'unknown':
       return part.word

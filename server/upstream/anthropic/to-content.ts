@@ -7,7 +7,7 @@ import type {
   TextBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { CacheMark, MediaPart, Part, Source, TextPart } from '#domain/conversation.ts'
-import { rejected } from '../rejected.ts'
+import { rejected, sayPart } from '../rejected.ts'
 
 export type ContentBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
@@ -27,7 +27,7 @@ export const toContent = (parts: readonly Part[], path: string): readonly Conten
 export const toText = (parts: readonly Part[], path: string): readonly TextBlockParam[] =>
   parts.flatMap((part) => {
     if (part.type === 'text') return toTextBlock(part)
-    throw rejected(path, `only text may stand here, not "${wordOf(part)}"`)
+    throw rejected(path, `only text may stand here, not a ${sayPart(part)}`)
   })
 
 /** For an hour where the mark says so: a request with such a mark comes here only where the card has a price for it. */
@@ -39,8 +39,6 @@ export const toCacheMark = ({
   cacheMark
     ? { cache_control: { type: 'ephemeral', ...(cacheMark.ttl === '1h' && { ttl: '1h' }) } }
     : {}
-
-const wordOf = (part: Part): string => ('word' in part ? part.word : part.type)
 
 /** Blank texts are dropped: this API refuses them, others ignore them. */
 const toTextBlock = (part: TextPart): readonly TextBlockParam[] =>
@@ -55,7 +53,7 @@ function toBlock(part: Part, path: string): readonly ContentBlock[] {
     case 'document':
       return [{ ...toDocument(part, path), ...toCacheMark(part) }]
     default:
-      throw rejected(path, `this model takes no part of type "${wordOf(part)}"`)
+      throw rejected(path, `this model takes no ${sayPart(part)}`)
   }
 }
 

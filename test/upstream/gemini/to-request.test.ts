@@ -131,6 +131,8 @@ describe('images and other media', () => {
       { type: 'video_url', video_url: {} },
       /^messages\[0\]\.content\[0\]: a part of type "video_url"/,
     ],
+    // What is no word is not said as one.
+    [{ type: {} }, /^messages\[0\]\.content\[0\]: a part without a type cannot be sent$/],
     [
       { type: 'file', file: { file_id: 'file-1' } },
       /^messages\[0\]\.content\[0\]\.file\.file_data/,

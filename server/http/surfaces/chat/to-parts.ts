@@ -36,7 +36,7 @@ function toPart(part: JsonObject, path: string): ContentPart {
       return { ...document, ...toCacheMark(part) }
     }
     default:
-      return { type: 'unknown', path, word: String(type) }
+      return { type: 'unknown', path, word: readText(type) ?? '' }
   }
 }
 

@@ -17,7 +17,7 @@ export function toBlocks<Other extends Part>(
   toOther: (block: JsonObject, path: string) => readonly Other[] | null,
 ): readonly (ContentPart | Other)[] {
   if (typeof content === 'string') return toText(content, path, NOTHING)
-  if (!Array.isArray(content)) return [toUnknown(typeof content, path)]
+  if (!Array.isArray(content)) return [toUnknown(undefined, path)]
   return content.flatMap((value, i): readonly (ContentPart | Other)[] => {
     const block = readObject(value)
     const at = `${path}[${i}]`
@@ -31,7 +31,7 @@ const NOTHING: JsonObject = {}
 export const toUnknown = (word: unknown, path: string): ContentPart => ({
   type: 'unknown',
   path,
-  word: String(word),
+  word: readText(word) ?? '',
 })
 
 function toContent(block: JsonObject, path: string): readonly ContentPart[] {

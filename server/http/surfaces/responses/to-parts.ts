@@ -39,7 +39,7 @@ function toPart(part: JsonObject, path: string): ContentPart {
     case 'input_audio':
       return toAudio(readObject(part['input_audio']), `${path}.input_audio`)
     default:
-      return { type: 'unknown', path, word: String(type) }
+      return { type: 'unknown', path, word: readText(type) ?? '' }
   }
 }
 

@@ -87,7 +87,7 @@ function toTurn(
   return {
     role: 'user',
     path,
-    parts: [result ?? { type: 'unknown', path, word: String(type) }],
+    parts: [result ?? { type: 'unknown', path, word: readText(type) ?? '' }],
   }
 }
 
