@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
+import { NO_USAGE } from '#domain/usage.ts'
 import type { Work } from '#domain/work.ts'
 import { MESSAGES } from '#http/surfaces/messages/index.ts'
 import { NativeStream } from '#http/surfaces/messages/native/render-stream.ts'
@@ -50,16 +51,19 @@ test.each([
   ['after a ping', native('event: ping\ndata: {"type":"ping"}\n\n')],
   ['after a count', native(DELTA, 'usage')],
 ])(
-  'an answer that the gateway ends %s: the open block is closed, and it has reached its bound',
+  'an answer that the gateway ends %s: the open block is closed, it has reached its bound, and what is charged is counted',
   (_, between) => {
     const stream = start()
     const delta = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":2}\n\n'
     stream.events(native(delta))
     stream.events(between)
-    const cut = stream.events([{ type: 'finish', choice: 0, reason: 'length', native: 'length' }])
-    expect(cut).toMatch(/^event: content_block_stop\ndata: .*"index":2\}\n\nevent: message_delta\n/)
-    expect(cut).toContain('"stop_reason":"max_tokens"')
-    expect(stream.end(CHARGE)).toBe(STOP)
+    const bound = { type: 'finish', choice: 0, reason: 'length', native: 'length' } as const
+    expect(stream.events([bound])).toBe('')
+    const charge = { ...CHARGE, usage: { ...NO_USAGE, inputTokens: 3, outputTokens: 7 } }
+    const end = stream.end(charge)
+    expect(end).toMatch(/^event: content_block_stop\ndata: .*"index":2\}\n\nevent: message_delta\n/)
+    expect(end).toMatch(/"stop_reason":"max_tokens".*"input_tokens":3,.*"output_tokens":7/)
+    expect(end.endsWith(STOP)).toBe(true)
   },
 )
 

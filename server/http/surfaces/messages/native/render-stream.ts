@@ -3,10 +3,11 @@ import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import { insertCostInFrame } from '../../insert-cost.ts'
+import { insertCost, insertCostInFrame } from '../../insert-cost.ts'
 import type { StreamRenderer } from '../../surface.ts'
 import { frame, STOP } from '../frame.ts'
 import { renderError } from '../render-error.ts'
+import { renderUsage } from '../render-usage.ts'
 
 /** A class, because there are thousands of streams at once. */
 export class NativeStream implements StreamRenderer {
@@ -16,6 +17,8 @@ export class NativeStream implements StreamRenderer {
   /** The last frame that is no ping and no count, for what it leaves open. */
   private last = ''
   private isOver = false
+  /** By the gateway: the answer has cost more than is held. The provider's own ending has its text beside it. */
+  private isCut = false
   private hasFailed = false
 
   constructor({ includeUsage }: Work) {
@@ -32,8 +35,8 @@ export class NativeStream implements StreamRenderer {
         text += this.take(event)
       } else if (event.type === 'finish') isFinished = true
     }
-    // The gateway ends an answer that costs more than is held; the provider's own ending has its text beside it.
-    return isFinished && !isNative ? this.pass(this.ending()) : text
+    if (isFinished && !isNative) this.isCut = true
+    return text
   }
 
   error(error: GatewayError, requestId: string): string {
@@ -44,40 +47,40 @@ export class NativeStream implements StreamRenderer {
   /** After an error comes nothing: a client that saw one must not take the answer for complete. */
   end(charge: Charge | null): string {
     if (this.hasFailed) return ''
+    if (this.isCut && charge !== null) return this.held.join('') + this.ending(charge) + STOP
     const [first = '', ...rest] = this.held
-    this.held = []
     const shown =
       this.showsCost && charge !== null ? insertCostInFrame(first, ['usage'], charge) : first
     return shown + rest.join('') + (this.isOver ? '' : STOP)
   }
 
+  /** Behind what waits for the receipt, it waits too. */
   private take({ text, holds }: Extract<ChatEvent, { type: 'native' }>): string {
     if (holds === 'end') this.isOver = true
     if (holds === undefined && !text.startsWith('event: ping')) this.last = text
-    return this.pass(text, holds === 'end' || (holds === 'usage' && this.showsCost))
-  }
-
-  /** Behind what waits for the receipt, it waits too. */
-  private pass(text: string, waits = false): string {
-    if (!waits && this.held.length === 0) return text
+    const waits = this.held.length > 0 || holds === 'end' || (holds === 'usage' && this.showsCost)
+    if (!waits) return text
     this.held.push(text)
     return ''
   }
 
-  /** Closes the block that is open, and says that the answer has reached its bound. */
-  private ending(): string {
+  /** Closes the block that is open, and says that the answer has reached its bound, and what is charged. */
+  private ending(charge: Charge): string {
     const index = openBlock(this.last)
     const stop =
       index === null
         ? ''
         : frame('content_block_stop', `{"type":"content_block_stop","index":${index}}`)
-    return stop + frame('message_delta', AT_BOUND)
+    const delta = JSON.stringify({
+      type: 'message_delta',
+      delta: { stop_reason: 'max_tokens', stop_sequence: null },
+      usage: renderUsage(charge),
+    })
+    return (
+      stop + frame('message_delta', this.showsCost ? insertCost(delta, ['usage'], charge) : delta)
+    )
   }
 }
-
-/** What was counted is in the receipt. */
-const AT_BOUND =
-  '{"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":0}}'
 
 const DATA = /^data: ?(\{.*\})/m
 const OPENING = new Set<unknown>(['content_block_start', 'content_block_delta'])

@@ -8,10 +8,10 @@ import type { StreamHead, StreamRenderer } from '../../surface.ts'
 import { frame, STOP } from '../frame.ts'
 import { showsThinking } from '../read-reasoning.ts'
 import { renderError } from '../render-error.ts'
+import { renderFirstUsage, renderUsage } from '../render-usage.ts'
 import { ContentBlocks } from './content-blocks.ts'
 import { Ending } from './ending.ts'
 import { renderMessage } from './render-message.ts'
-import { renderFirstUsage, renderUsage } from './render-usage.ts'
 
 /** A class, because there are thousands of streams at once. */
 export class TranslatedStream implements StreamRenderer {

@@ -6,10 +6,10 @@ import type { Work } from '#domain/work.ts'
 import { insertCost } from '../../insert-cost.ts'
 import type { WholeRenderer } from '../../surface.ts'
 import { showsThinking } from '../read-reasoning.ts'
+import { renderUsage } from '../render-usage.ts'
 import { ToolIds } from './content-blocks.ts'
 import { Ending } from './ending.ts'
 import { renderMessage } from './render-message.ts'
-import { renderUsage } from './render-usage.ts'
 import { toInputText } from './to-input.ts'
 
 interface Said {
