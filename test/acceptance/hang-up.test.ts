@@ -88,6 +88,7 @@ describe('a client that hangs up', () => {
   test('is followed by others: two hundred at once leave nothing behind', async () => {
     const { cli, gateway } = setup
     const { key, id } = await gateway.verb('keys.create', { name: 'crowd' })
+    const before = (await upstream.requests()).length
     const clients = Array.from({ length: 200 }, (_, place) => {
       const client = dial(gateway.url)
       const stream = place % 2 === 0
@@ -98,6 +99,11 @@ describe('a client that hangs up', () => {
       return client
     })
     await until(() => openHolds(cli) === 200, 'all are there')
+    // Who leaves before its provider was asked pays nothing.
+    await until(
+      async () => (await upstream.requests()).length === before + 200,
+      'all have asked the provider',
+    )
     for (const client of clients) client.hangUp()
     await until(() => openHolds(cli) === 0, 'no hold is left', 2 * LET_GO_MS)
     await until(
