@@ -69,14 +69,23 @@ function sumOf(iterations: readonly JsonObject[]): JsonObject {
   const splits = iterations.some((one) => isObject(one['cache_creation']))
   return {
     ...Object.fromEntries(CHARGED.map((name) => [name, sum((one) => one[name])])),
-    ...(splits && { cache_creation: { [FOR_AN_HOUR]: sum(readForAnHour) } }),
+    ...(splits && {
+      cache_creation: {
+        [FOR_AN_HOUR]: sum(readForAnHour),
+        [FOR_FIVE_MINUTES]: sum(readForFiveMinutes),
+      },
+    }),
   }
 }
 
 const FOR_AN_HOUR = 'ephemeral_1h_input_tokens'
+const FOR_FIVE_MINUTES = 'ephemeral_5m_input_tokens'
 
 const readForAnHour = (usage: JsonObject): unknown =>
   readObject(usage['cache_creation'])[FOR_AN_HOUR]
+
+const readForFiveMinutes = (usage: JsonObject): number =>
+  readPart(readObject(usage['cache_creation'])[FOR_FIVE_MINUTES], MAX_TOKENS)
 
 type Prompt = Pick<
   Usage,
@@ -88,7 +97,7 @@ function readPrompt(usage: JsonObject, known: Prompt): Partial<Prompt> {
   const read = readCount(usage['cache_read_input_tokens'])
   const stated = readCount(usage['cache_creation_input_tokens'])
   const forAnHour = readPart(readForAnHour(usage), stated || MAX_TOKENS)
-  const written = stated || forAnHour
+  const written = stated || forAnHour + readForFiveMinutes(usage)
   if (!(input || read || written)) return {}
   return {
     inputTokens: input ?? known.inputTokens,

@@ -13,7 +13,7 @@ const COUNTS = [
 ] as const
 
 /**
- * Undefined when there is no count or an impossible one. Cached tokens are part of the prompt; tokens of tool prompts and of
+ * Undefined when there is no count of prompt or candidates, or an impossible one: a total alone does not say which. Cached tokens are part of the prompt; tokens of tool prompts and of
  * thoughts are counted besides prompt and candidates, and billed. A missing `promptTokenCount` or `candidatesTokenCount` follows
  * from the total.
  * @example prompt 9622 of which 9609 cached, candidates 35, thoughts 136 → input 13, cache read 9609, output 171
@@ -21,14 +21,15 @@ const COUNTS = [
 export function fromUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
   if (COUNTS.some((name) => isImpossible(value[name]))) return undefined
-  if (COUNTS.every((name) => readCount(value[name]) === undefined)) return undefined
+  const statedPrompt = readCount(value['promptTokenCount'])
+  const statedCandidates = readCount(value['candidatesTokenCount'])
+  if (statedPrompt === undefined && statedCandidates === undefined) return undefined
   const count = (name: string): number => readCount(value[name]) ?? 0
   const ofTools = count('toolUsePromptTokenCount')
   const thoughts = count('thoughtsTokenCount')
   const ofBoth = Math.max(0, count('totalTokenCount') - ofTools - thoughts)
-  const prompt =
-    readCount(value['promptTokenCount']) ?? Math.max(0, ofBoth - count('candidatesTokenCount'))
-  const candidates = readCount(value['candidatesTokenCount']) ?? Math.max(0, ofBoth - prompt)
+  const prompt = statedPrompt ?? Math.max(0, ofBoth - (statedCandidates ?? 0))
+  const candidates = statedCandidates ?? Math.max(0, ofBoth - prompt)
   const cacheReadTokens = readPart(value['cachedContentTokenCount'], prompt)
   const uncached = prompt - cacheReadTokens
   const imageInputTokens = Math.min(

@@ -40,6 +40,14 @@ test('T17: writes for an hour above all writes are ignored; alone they are all',
   expect(read()).toMatchObject({ cacheWriteTokens: 0, cacheWrite1hTokens: 31 })
 })
 
+test('parts of the writes without their sum are added up', () => {
+  const parts = { ephemeral_5m_input_tokens: 7, ephemeral_1h_input_tokens: 31 }
+  const usage = { input_tokens: 1, output_tokens: 2, cache_creation: parts }
+  const both = { cacheWriteTokens: 7, cacheWrite1hTokens: 31 }
+  expect(fromUsage(usage)).toMatchObject(both)
+  expect(fromUsage({ ...usage, iterations: [usage] })).toMatchObject(both)
+})
+
 test('calls of tools are those that are stated; where none are, nobody has counted yet', () => {
   const stated = { input_tokens: 1, output_tokens: 2 }
   expect(fromUsage(stated)?.serverCalls).toBeNull()

@@ -123,6 +123,11 @@ test('a missing prompt is computed from the total', () => {
   })
 })
 
+test('a total alone does not say what it counts, also beside thoughts', () => {
+  expect(fromUsage({ totalTokenCount: 600 })).toBeUndefined()
+  expect(fromUsage({ totalTokenCount: 600, thoughtsTokenCount: 9 })).toBeUndefined()
+})
+
 test.each([
   [{ promptTokenCount: 5, candidatesTokenCount: 0 }, false],
   [{ promptTokenCount: 0, thoughtsTokenCount: 5 }, false],
