@@ -59,7 +59,7 @@ export function createSigninApp(
 
   const forward: Forward = async (request, address, target, body) => {
     const { provider } = await signin()
-    const bridge = openBridge(request, target, body, address)
+    const bridge = openBridge(asItIsRead(request), target, body, address)
     await provider.callback()(bridge.req, bridge.res)
     return await bridge.answer
   }
@@ -251,6 +251,14 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
 /** Applications expect JSON. */
 const isOfProgram = ({ url }: Request): boolean =>
   [TOKEN, USERINFO, REVOKE, DEVICE_AUTHORIZATION].includes(new URL(url).pathname)
+
+/** Programs read JSON, whatever they say that they accept: the library would answer with a page, and no refusal is counted by one. */
+function asItIsRead(request: Request): Request {
+  if (!isOfProgram(request)) return request
+  const headers = new Headers(request.headers)
+  headers.set('Accept', 'application/json')
+  return new Request(request.url, { method: request.method, headers })
+}
 
 function storeFault(thrown: unknown): Response {
   const trouble = storeTroubleHeaders(thrown)

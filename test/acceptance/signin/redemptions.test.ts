@@ -231,6 +231,15 @@ describe('reuse is refused and revokes what the code had issued', () => {
     await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
   })
 
+  test('also where the request says that it accepts pages alone', async () => {
+    const code = await offlineCode()
+    const tokens = (await (await redeem(setup.authUrl, setup.client, code)).json()) as Tokens
+    const again = await redeem(setup.authUrl, setup.client, code, {}, { accept: 'text/html' })
+    await demandRefusal(again, 400, 'invalid_grant')
+    await demandInvalid(tokens.access_token)
+    await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
+  })
+
   test('of 40 concurrent redemptions exactly one succeeds, and what it issued is revoked', async () => {
     const code = await offlineCode()
     const answers = await Promise.all(

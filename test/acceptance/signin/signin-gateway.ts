@@ -175,9 +175,11 @@ export const redeem = (
   { client_id, client_secret }: RegisteredClient,
   code: string,
   more: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> =>
   fetch(`${authUrl}/oauth/token`, {
     method: 'POST',
+    headers,
     body: new URLSearchParams({
       grant_type: 'authorization_code',
       code,
