@@ -1,6 +1,6 @@
 /** Sessions of the cabinet: opaque, stored by their digest, and never longer than the session of the sign-in provider that they came from. */
 import { createHmac } from 'node:crypto'
-import { HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { HOUR_MS, type Instant, instant, LARGE_STEP_MS, later, MINUTE_MS } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import {
   type Artifact,
@@ -83,8 +83,17 @@ export async function findSession(
   const digest = digestOf(id)
   const stored = await artifacts.find(KIND, digest)
   if (stored === undefined || stored.expiresAt <= at) return undefined
+  if (isFromFuture(stored, at)) {
+    // Removed, so that it is not valid again when the clock has caught up.
+    await replace(artifacts, stored, null)
+    return undefined
+  }
   return (await isProviderSession(artifacts, stored, at)) ? toSession(stored, id) : undefined
 }
+
+/** Whether it was used before the clock was set back by a large step: it would be valid for longer, by that step. */
+const isFromFuture = ({ expiresAt }: StoredArtifact, at: Instant): boolean =>
+  expiresAt > later(at, IDLE_MS + LARGE_STEP_MS)
 
 /** Notes that somebody uses it, so that it is not idle: what an open page asks for by itself is no use. */
 export async function noteUse(
@@ -119,17 +128,23 @@ export async function chooseAccount(
   if (stored !== undefined) await rewrite(artifacts, stored, { account })
 }
 
-/** Another request of the session may have written it meanwhile: then that stays. */
 async function rewrite(
   artifacts: Artifacts,
   stored: StoredArtifact,
   changed: Partial<Facts>,
 ): Promise<void> {
-  const { kind, digest, version, personId, uid } = stored
+  const { digest, personId, uid } = stored
   const facts: Facts = { ...(JSON.parse(stored.payload) as Facts), ...changed }
   if (personId === null || uid === null) return
-  const after = toArtifact(digest, { personId, uid }, facts)
-  const { revocations } = stored
+  await replace(artifacts, stored, toArtifact(digest, { personId, uid }, facts))
+}
+
+/** Another request of the session may have written it meanwhile: then that stays. */
+async function replace(
+  artifacts: Artifacts,
+  { kind, digest, version, revocations }: StoredArtifact,
+  after: Artifact | null,
+): Promise<void> {
   await artifacts.write({
     changes: [{ kind, digest, version, after }],
     revokedGrants: [],

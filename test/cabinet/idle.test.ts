@@ -1,6 +1,6 @@
 // A session ends once nobody has used it for twelve hours; what an open page asks for by itself is no use of it.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { type House, openHouse } from './house.ts'
@@ -44,4 +44,14 @@ test('an open page keeps no session that nobody uses, and does not sign in again
   expect((await takeList(left)).status).toBe(204)
   // Whoever has opened a page meanwhile is still in.
   expect((await takeList(used)).status).toBe(200)
+})
+
+test('a session that was used while the clock was ahead ends with its correction, and for good', async () => {
+  clock.advance(30 * DAY_MS)
+  const { browser } = await house.person('cid@example.org', 'owner')
+  expect((await takeList(browser)).status).toBe(200)
+  clock.advance(-30 * DAY_MS)
+  expect((await takeList(browser)).status).not.toBe(200)
+  clock.advance(30 * DAY_MS)
+  expect((await takeList(browser)).status).not.toBe(200)
 })
