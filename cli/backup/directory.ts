@@ -80,7 +80,8 @@ export function removeOldest(directory: string, keep: number, taken: string): re
     .toSorted()
   const surplus = Math.max(0, others.length + 1 - keep)
   const old = others.slice(0, surplus).map((name) => join(directory, name))
-  for (const file of old) rmSync(file)
+  // Another backup may make room at once.
+  for (const file of old) rmSync(file, { force: true })
   return old
 }
 

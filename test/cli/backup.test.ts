@@ -69,6 +69,17 @@ describe('backup', () => {
     )
   })
 
+  test('of several at once with --keep each is taken, whichever makes room', async () => {
+    const directory = place('crowded')
+    mkdirSync(directory)
+    for (let n = 100; n < 1000; n++) {
+      writeFileSync(join(directory, `gateway-20250101T000000${n}Z.db`), '')
+    }
+    const command = ['backup', directory, '--keep', '20']
+    const ended = await Promise.all([1, 2, 3, 4].map(() => cli.runBeside(command)))
+    expect(ended.map(({ code, err }) => (code === 0 ? code : err))).toEqual([0, 0, 0, 0])
+  })
+
   test('with --keep the backup just taken stays, though the clock is behind the others', () => {
     const directory = place('from-the-future')
     mkdirSync(directory)
