@@ -1,5 +1,5 @@
 /** Replaces the database with a backup: checks the backup, keeps the old database aside, audits the result. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { examineCopy } from '#db/sqlite/files/examine-copy.ts'
@@ -37,6 +37,8 @@ export async function restoreBackup(
   const source = resolve(stated)
   const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(source)) throw refused(`no such file: ${source}`)
+  requireFile(source)
+  if (existsSync(path)) requireFile(path)
   const facts = await examineSource(context, source)
   await agree(context, { path, stated, confirmed })
   makePrivateDirectory(context.dataDir)
@@ -54,6 +56,11 @@ export async function restoreBackup(
   const record = { restored: source, replaced, schema_version: facts.schemaVersion, audit }
   if (context.json) printJson(record)
   else show(context, record)
+}
+
+/** A pipe would be waited for. */
+function requireFile(path: string): void {
+  if (!statSync(path).isFile()) throw refused(`not a file: ${path}`)
 }
 
 /** Asks for consent where a database would be replaced. */

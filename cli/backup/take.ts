@@ -11,7 +11,7 @@ import { shellWord } from '#forms/shell-word.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
-import { denied, fileExists, isReadOnly } from '../gateway/access.ts'
+import { denied, hasDatabase, isReadOnly } from '../gateway/access.ts'
 import { notInitialised } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -68,7 +68,7 @@ async function take(
 ): Promise<void> {
   const { dataDir, clock } = context
   const source = join(dataDir, DATABASE_FILE)
-  if (!fileExists(source)) throw notInitialised(dataDir)
+  if (!hasDatabase(dataDir)) throw notInitialised(dataDir)
   const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
   copy(context, source, file)

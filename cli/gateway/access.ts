@@ -1,6 +1,15 @@
 /** Checks whether a file exists or can be created; a refusal by the system is an error, not a missing file. */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { CommandError, EXIT } from '../exit.ts'
 
@@ -9,12 +18,18 @@ export const isDenied = (cause: unknown): boolean =>
   /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(systemCodeOf(cause))
 
 /** Whether the file exists. @throws CommandError 1 where a parent directory may not be read */
-export function fileExists(path: string): boolean {
+export const fileExists = (path: string): boolean => look(path) !== undefined
+
+/** Whether the directory has a database. An empty file is none: SQLite would make a new one of it. @throws as `fileExists` does */
+export const hasDatabase = (dataDir: string): boolean =>
+  (look(join(dataDir, DATABASE_FILE))?.size ?? 0) > 0
+
+function look(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
+    return statSync(path, { throwIfNoEntry: false })
   } catch (cause) {
     if (isDenied(cause)) throw denied(path)
-    if (['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(systemCodeOf(cause))) return false
+    if (['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(systemCodeOf(cause))) return undefined
     throw cause
   }
 }

@@ -12,7 +12,7 @@ import { readMasterKey } from '../settings/master-key.ts'
 import { readSharedStore, type SharedStore } from '../settings/shared-store.ts'
 import { printNote } from '../terminal/output.ts'
 import { VERSION } from '../version.ts'
-import { denied, fileExists, isDenied, makePrivateDirectory } from './access.ts'
+import { denied, fileExists, hasDatabase, isDenied, makePrivateDirectory } from './access.ts'
 import { operatorName } from './operator-name.ts'
 
 /** `create`: `init` and `serve` create a missing database; other commands require one. */
@@ -89,7 +89,7 @@ async function openDirectory(
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivateDirectory(dataDir)
-  if (!fileExists(join(dataDir, DATABASE_FILE)) && !create) throw notInitialised(dataDir)
+  if (!create && !hasDatabase(dataDir)) throw notInitialised(dataDir)
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
     return await openStore({
@@ -162,6 +162,6 @@ export const notInitialised = (dataDir: string): CommandError =>
   new CommandError(
     'not_initialised',
     EXIT.failed,
-    `there is no gateway in ${dataDir}`,
+    `there is no gateway in ${dataDir}${fileExists(join(dataDir, DATABASE_FILE)) ? `: ${DATABASE_FILE} there is empty` : ''}`,
     'gatewayctl init',
   )

@@ -1,6 +1,4 @@
 /** `gatewayctl store move`: everything from the data directory into PostgreSQL, or back, while nobody serves from either. */
-import { join } from 'node:path'
-import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Move, MoveOptions } from '#db/move/move.ts'
 import { renderAddress } from '#db/postgres/engine/address.ts'
 import { renderInstant } from '#domain/clock.ts'
@@ -9,7 +7,7 @@ import { action, type Mount } from '../action.ts'
 import { lockStopped } from '../backup/aside.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
-import { fileExists, makePrivateDirectory } from '../gateway/access.ts'
+import { hasDatabase, makePrivateDirectory } from '../gateway/access.ts'
 import { notInitialised } from '../gateway/open-operator.ts'
 import { operatorName } from '../gateway/operator-name.ts'
 import { readMasterKey } from '../settings/master-key.ts'
@@ -80,7 +78,7 @@ const nextOf = ({ to }: MoveRecord, isAway: boolean): string =>
 async function moveAway(context: Context, stated: string): Promise<MoveRecord> {
   const { dataDir } = context
   const address = readStoreAddress(context, '--to', stated)
-  if (!fileExists(join(dataDir, DATABASE_FILE))) throw notInitialised(dataDir)
+  if (!hasDatabase(dataDir)) throw notInitialised(dataDir)
   const move = await run(context, 'moveToPostgres', address)
   return toRecord(move, dataDir, renderAddress(address))
 }

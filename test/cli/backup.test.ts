@@ -349,9 +349,11 @@ describe('restore', () => {
     const later = new Database(place('later.db'))
     later.run('PRAGMA user_version = 999')
     later.close(true)
+    Bun.spawnSync(['mkfifo', place('pipe')])
     const before = readFileSync(join(cli.dataDir, 'gateway.db'))
     for (const [file, words] of [
       ['missing.db', 'no such file'],
+      ['pipe', 'not a file'],
       ['words.db', 'is no database of a gateway'],
       ['damaged.db', 'is damaged'],
       ['later.db', 'this database is schema 999, this binary knows'],

@@ -1,4 +1,5 @@
 /** How commands end: exit codes, the shape of an error, and what never reaches standard output. */
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withTypedFlags } from '#cli/terminal/typed-flags.ts'
@@ -328,6 +329,22 @@ describe('without a gateway', () => {
     expect(err).toBe(`error: there is no gateway in ${bare.dataDir}\nhint: gatewayctl init\n`)
     expect(bare.run(['status'])).toMatchObject({ code: 4, out: '' })
     expect(bare.run(['status', '-q'])).toEqual({ code: 4, out: '', err: '' })
+  })
+
+  test('an empty database is none, of which no command but init makes one', () => {
+    const empty = openCli()
+    const database = join(empty.dataDir, 'gateway.db')
+    mkdirSync(empty.dataDir, { recursive: true })
+    writeFileSync(database, '')
+    for (const command of [['keys', 'list'], ['backup'], ['audit']]) {
+      const { code, err } = empty.run(command)
+      expect(code).toBe(1)
+      expect(err).toContain(`there is no gateway in ${empty.dataDir}: gateway.db there is empty`)
+      expect(statSync(database).size).toBe(0)
+    }
+    expect(empty.run(['status']).code).toBe(4)
+    expect(empty.run(['init', '--no-input']).code).toBe(0)
+    empty.close()
   })
 })
 
