@@ -89,7 +89,7 @@ async function openDirectory(
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivateDirectory(dataDir)
-  if (!create && !hasDatabase(dataDir)) throw notInitialised(dataDir)
+  if (!hasDatabase(dataDir) && !create) throw notInitialised(dataDir)
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
     return await openStore({
