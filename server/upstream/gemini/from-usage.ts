@@ -13,9 +13,9 @@ const COUNTS = [
 ] as const
 
 /**
- * Undefined when there is no count of prompt or candidates, or an impossible one: a total alone does not say which. Cached tokens are part of the prompt; tokens of tool prompts and of
- * thoughts are counted besides prompt and candidates, and billed. A missing `promptTokenCount` or `candidatesTokenCount` follows
- * from the total.
+ * Undefined when there is no count of prompt or candidates (a total alone does not say of which it is), or an impossible one.
+ * Cached tokens are part of the prompt; tokens of tool prompts and of thoughts are counted besides prompt and candidates, and
+ * billed. A missing `promptTokenCount` or `candidatesTokenCount` follows from the total.
  * @example prompt 9622 of which 9609 cached, candidates 35, thoughts 136 → input 13, cache read 9609, output 171
  */
 export function fromUsage(value: unknown): Usage | undefined {

@@ -22,10 +22,10 @@ const CHARGED = [
  * whole answer only if there is no other choice.
  */
 export function findUsage(body: JsonObject, hasOneChoice = true): unknown {
+  const stated = body['usage'] ?? readObject(body['x_groq'])['usage']
+  if (stated !== undefined && stated !== null) return stated
   const choices = readList(body['choices'])
-  const ofChoice =
-    hasOneChoice && choices.length === 1 ? readObject(choices[0])['usage'] : undefined
-  return body['usage'] ?? readObject(body['x_groq'])['usage'] ?? ofChoice
+  return hasOneChoice && choices.length === 1 ? readObject(choices[0])['usage'] : undefined
 }
 
 /**
