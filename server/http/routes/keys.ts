@@ -24,8 +24,8 @@ import {
   readKeyListQuery,
   requireUniqueNames,
 } from '../read/key-request.ts'
-import { unknownCursor } from '../read/unknown-cursor.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
+import { unknownCursor } from '../unknown-cursor.ts'
 
 /** Large enough for every field at its maximum size with every character escaped. */
 export const MAX_FORM_BYTES = 1024 * 1024

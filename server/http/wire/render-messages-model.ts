@@ -2,7 +2,7 @@
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
-import { unknownCursor } from '../read/unknown-cursor.ts'
+import { unknownCursor } from '../unknown-cursor.ts'
 
 /** A model by its id, or by another name of it. */
 type Named = readonly [name: string, card: ModelCard]
