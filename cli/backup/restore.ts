@@ -4,12 +4,15 @@ import { join, resolve } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { examineCopy } from '#db/sqlite/files/examine-copy.ts'
 import { replaceDatabase } from '#db/sqlite/files/restore.ts'
+import { sealedBy } from '#db/sqlite/files/sealed-by.ts'
+import { openVault } from '#db/vault.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, endWith } from '../exit.ts'
 import { makePrivateDirectory } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
+import { readMasterKey } from '../settings/master-key.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { count } from '../terminal/count.ts'
@@ -25,10 +28,12 @@ export interface RestoreRecord {
   readonly replaced: string | null
   /** Schema of the backup itself; opening it has upgraded it. */
   readonly schema_version: number
+  /** The id of the master key that sealed the secrets in it, where that is not here; null where none is missing. */
+  readonly missing_master_key: string | null
   readonly audit: VerbRecord<'audit'>
 }
 
-/** @throws CommandError 1 while a server runs or for an unusable file, 5 without consent */
+/** @throws CommandError 1 while a server runs, for an unusable file or another master key than sealed it, 5 without consent */
 export async function restoreBackup(
   context: Context,
   stated: string,
@@ -40,6 +45,7 @@ export async function restoreBackup(
   requireFile(source)
   if (existsSync(path)) requireFile(path)
   const facts = await examineSource(context, source)
+  const missingKey = await findMissingKey(context, source)
   await agree(context, { path, stated, confirmed })
   makePrivateDirectory(context.dataDir)
   const release = lockStopped(context.dataDir)
@@ -53,7 +59,13 @@ export async function restoreBackup(
   await call(context, 'backup.restore', { file: source, replaced }, { upgrade: true })
   const audit = await call(context, 'audit', {})
   if (!audit.clean) endWith(EXIT.failed)
-  const record = { restored: source, replaced, schema_version: facts.schemaVersion, audit }
+  const record = {
+    restored: source,
+    replaced,
+    schema_version: facts.schemaVersion,
+    missing_master_key: missingKey,
+    audit,
+  }
   if (context.json) printJson(record)
   else show(context, record)
 }
@@ -89,6 +101,31 @@ async function examineSource(context: Context, source: string) {
   const [first] = facts.integrityFindings
   if (first !== undefined) throw refused(`${source} is damaged: ${first}`)
   return facts
+}
+
+/**
+ * Said before anything is replaced. Without a key it goes on: a service may be given its own from elsewhere.
+ * @throws CommandError 1 where another key is here, with which the gateway would start and reach no provider
+ */
+async function findMissingKey(context: Context, source: string): Promise<string | null> {
+  const sealers = sealedBy(source)
+  const [sealer] = sealers
+  if (sealer === undefined) return null
+  const key = readMasterKey(context, { create: false })
+  const own = key && openVault(key).keyId
+  if (own !== null && sealers.includes(own)) return null
+  const what = `the secrets in ${clean(source)} are sealed by the master key ${sealer}`
+  if (own !== null) {
+    throw refused(
+      `${what}, and the one here is ${own}`,
+      'put that key here, or name its file in GATEWAY_MASTER_KEY_FILE; if it is lost, take the one here away first: each secret is then to be set again',
+    )
+  }
+  printNote(
+    context,
+    `! ${what}, and there is none here: serve needs it, and makes another where it is given none`,
+  )
+  return sealer
 }
 
 const refused = (message: string, hint: string | null = null): CommandError =>

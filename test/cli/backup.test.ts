@@ -1,6 +1,15 @@
 /** Backups as an operator takes them and goes back to them: files, names, refusals, and what is printed. */
 import { Database } from 'bun:sqlite'
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
@@ -338,6 +347,43 @@ describe('restore', () => {
     expect(JSON.parse(out)).toMatchObject({ replaced: null, audit: { clean: true } })
     expect(mode(dataDir)).toBe('700')
     expect(cli.json(['keys', '--data-dir', dataDir])).toHaveLength(1)
+  })
+
+  test('refuses secrets of another master key than is here, and says which one is missing where none is', () => {
+    const old = furnishCli(openCli())
+    const fresh = furnishCli(openCli())
+    try {
+      old.run(['providers', 'add', 'openai', '--key-file', '-'], { stdin: 'sk-old' })
+      const backup = join(old.home, 'one.db')
+      expect(old.run(['backup', backup]).code).toBe(0)
+      const command = ['backup', '--restore', backup, '--confirm', 'gateway.db']
+      const before = readFileSync(join(fresh.dataDir, 'gateway.db'))
+      const own = join(fresh.dataDir, 'master.key')
+      writeFileSync(own, 'ab'.repeat(32))
+      const refused = fresh.run(command)
+      expect({ code: refused.code, out: refused.out }).toEqual({ code: 1, out: '' })
+      const sealer = /are sealed by the master key ([0-9a-f]{8}), and the one here is/.exec(
+        refused.err,
+      )?.[1]
+      expect(refused.err).toContain(
+        '\nhint: put that key here, or name its file in GATEWAY_MASTER_',
+      )
+      expect(readFileSync(join(fresh.dataDir, 'gateway.db')).equals(before)).toBe(true)
+
+      rmSync(own)
+      const { code, err } = fresh.run(command)
+      expect(code).toBe(0)
+      expect(err.split('\n')[0]).toBe(
+        `! the secrets in ${backup} are sealed by the master key ${sealer}, and there is none here: serve needs it, and makes another where it is given none`,
+      )
+      expect(fresh.json([...command])).toMatchObject({ missing_master_key: sealer })
+      copyFileSync(join(old.dataDir, 'master.key'), own)
+      expect(fresh.json([...command])).toMatchObject({ missing_master_key: null })
+      expect(fresh.run(command).err).toMatch(/^✓ restored /)
+    } finally {
+      old.close()
+      fresh.close()
+    }
   })
 
   test('refuses a file that is no backup, is damaged, or has a newer schema, and changes nothing', () => {
