@@ -38,6 +38,8 @@ export interface Claimant {
    * (`priceOf` in `walk/attempt.ts`).
    */
   claimNow(): Claim
+  /** The same by its key as it is now: one that has waited may have another allow-list, bound or account. */
+  claimAnew(): Promise<Claim>
 }
 
 /** No verdict yet: made of what has changed meanwhile, or to be given again when others have ended. */
@@ -227,9 +229,9 @@ class Line {
     let verdict: Verdict | Repeated
     waiter.isJudged = true
     try {
-      verdict = await untilCurrent(() => {
-        waiter.claim = waiter.claimant.claimNow()
-        return this.deps.store.admissions.admit(waiter.claim)
+      verdict = await untilCurrent(async () => {
+        waiter.claim = await waiter.claimant.claimAnew()
+        return await this.deps.store.admissions.admit(waiter.claim)
       })
     } catch (thrown) {
       waiter.isJudged = false

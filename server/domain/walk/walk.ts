@@ -53,7 +53,10 @@ export interface Client {
 export interface CompletionDeps extends AttemptDeps {
   readonly queue: AdmissionQueue
   readonly sessions: SessionRoutes
-  readonly store: Pick<Store, 'owner' | 'admissions' | 'answers' | 'catalogue' | 'activity'>
+  readonly store: Pick<
+    Store,
+    'owner' | 'keys' | 'admissions' | 'answers' | 'catalogue' | 'activity'
+  >
   /** Hears of every ending once, refusals too, before it is committed. */
   ended(entry: ActivityEntry, at: Instant): void
 }
@@ -67,7 +70,8 @@ export class Walk {
   /** Its index in the roster of those in progress; negative while it is in none. */
   place = -1
   readonly deps: CompletionDeps
-  readonly caller: Caller
+  /** With its key as it was when it last claimed. */
+  caller: Caller
   readonly request: Work
   /** Aborted when its client leaves, and when the gateway ends it: what the walk still says is incomplete then. */
   readonly signal: Canceller
@@ -132,6 +136,13 @@ export class Walk {
     this.offers = offers
     this.claim = claim
     return claim
+  }
+
+  async claimAnew(): Promise<Claim> {
+    const { deps, caller } = this
+    const key = await deps.store.keys.find(caller.key.id)
+    if (key !== undefined) this.caller = { ...caller, key }
+    return this.claimNow()
   }
 
   /** The bound of the answer, in tokens, where it is lower than the client's own or the model's; else null. */

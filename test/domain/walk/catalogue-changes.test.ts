@@ -1,6 +1,7 @@
-// The catalogue changes between what a request is offered and its admission: it is judged by what stands then.
+// The catalogue, or the key, changes between what a request is offered and its admission: it is judged by what stands then.
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { Admissions, Claim } from '#domain/admission.ts'
+import type { KeyId } from '#domain/id.ts'
 import { RequestRefused } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { admitClaim } from '#test/support/admit.ts'
@@ -98,6 +99,31 @@ test('while it waits for money: a model that is gone is refused as one that is g
   const walked = await walking
   expect(refusalOf(walked).code).toBe('model_not_found')
   expect((await bench.books(walked.caller)).charges).toBe(0)
+})
+
+test('while it waits for money: a model that its key may no longer call is refused', async () => {
+  const deps = depsWith()
+  const giveBack = await hold(deps)
+  const walking = bench.walk(deps)
+  await vi.waitFor(() => expect(claims).not.toEqual([]))
+  const limits = { allowedModels: ['acme/pixel'] }
+  await bench.store.keys.amend(claims[0]?.keyId as KeyId, { limits }, anAct())
+  await giveBack()
+  const walked = await walking
+  expect(refusalOf(walked).code).toBe('model_not_allowed')
+  expect((await bench.books(walked.caller)).charges).toBe(0)
+})
+
+test('while it waits for money: a lower bound of its key is what it is asked with', async () => {
+  const deps = depsWith()
+  const giveBack = await hold(deps)
+  const walking = bench.walk(deps)
+  await vi.waitFor(() => expect(claims).not.toEqual([]))
+  const limits = { maxOutputTokens: 7 }
+  await bench.store.keys.amend(claims[0]?.keyId as KeyId, { limits }, anAct())
+  await giveBack()
+  await walking
+  expect(claims.at(-1)?.offers[0]).toMatchObject({ full: 7 })
 })
 
 test('before an engine that answers later has judged it: it is offered anew, and admitted once', async () => {
