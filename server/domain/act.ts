@@ -10,7 +10,7 @@ export type ActChanges = { readonly [field: string]: Json }
 export interface Act {
   readonly id: ActId
   readonly at: Instant
-  /** The operator's account on the machine, "uid 1000 (ann)", or the id of a provisioning key. */
+  /** The operator's account on the machine, "uid 1000 (ann)", the id of a provisioning key, or a person of the cabinet. */
   readonly who: string
   /** "limits.set" */
   readonly verb: string

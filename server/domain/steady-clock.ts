@@ -1,7 +1,7 @@
 /** The time by which data is deleted for its age: it believes a clock that jumps ahead only after a while. */
 import { type Clock, DAY_MS, elapsedMs, type Instant, LARGE_STEP_MS, later } from './clock.ts'
 
-/** A jump ahead is believed at the latest after the clock has kept to it for so long. */
+/** A jump ahead is believed at the latest after the clock has kept to it for so long: by then whoever is told of it has looked. */
 const MAX_DOUBT_MS = DAY_MS
 
 /** Port: the last time that was believed, which survives a restart. */

@@ -106,7 +106,7 @@ export async function findProvisioningCaller(
   )
 }
 
-/** Checks the key again after its body was received, which may take minutes: it may have been revoked. @throws the codes of 401 */
+/** Checks a provisioning key again after its body was received, which may take minutes: it may have been revoked. @throws the codes of 401 */
 export async function recheckKey({ store, clock }: CallerDeps, { id }: ApiKey): Promise<void> {
   const key = await store.keys.find(id)
   if (key) requireActive(key, clock.now())

@@ -14,7 +14,7 @@ import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 export interface ApiDeps extends CompletionDeps {
   readonly store: Store
   readonly timings: Timings
-  /** Every chat request in progress. */
+  /** Every request to a model in progress. */
   readonly running: RunningWalks
   /** The memory of bodies and of answers that wait for their reader. */
   readonly memory: ByteBudget

@@ -1,4 +1,4 @@
-/** All chat requests in progress, and when the client of one has left. */
+/** All requests to models in progress, and when the client of one has left. */
 import type { Walk } from '#domain/walk/walk.ts'
 import { Roster } from '#runtime/short-lived.ts'
 

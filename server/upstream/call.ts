@@ -1,4 +1,7 @@
-/** The call to a provider that all families share: one POST with time-outs, one retry on a closed idle connection, no redirects. */
+/**
+ * The call to a provider that all families share: one POST with time-outs, no redirects. What is sent
+ * again, because an idle connection was lost or another spelling of a field may pass, is the same attempt.
+ */
 import type { ChatEvents } from '#domain/chat.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { isConnectionLost } from './failure.ts'

@@ -241,7 +241,7 @@ export function startGroupCommit(
     if (closed) throw unavailable()
     const pending = toPending(write, what)
     awaited.push(pending)
-    // While the disk fails, only the retry timer commits.
+    // While the disk fails, no turn commits: the retry timer does, and what is deferred for long enough.
     if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
     else if (isAlone) endTurn()
     else turn ??= setImmediate(endTurn, MORE_TURNS)

@@ -228,7 +228,7 @@ export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
 
 /**
  * Asks the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
- * earlier failure can fall back to that offer. The last offer streams at once, so that it fails for good with its first event.
+ * earlier failure can fall back to that offer. The last offer streams at once, so that it fails for good once its status was success.
  * What is sent twice below this (a lost idle connection, a respelled bound) is one attempt: `server/upstream/call.ts`.
  */
 function ask(walk: Attempted, isLast: boolean): Promise<AsyncIterable<ChatEvents>> {

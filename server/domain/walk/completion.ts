@@ -43,7 +43,7 @@ import { hasPlaces, placeOf } from './session-routes.ts'
 import { READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**
- * Answers one chat request: runs a walk to its end, calling `reader` with every step. It throws `RequestRefused` before its
+ * Answers one request to a model: runs a walk to its end, calling `reader` with every step. It throws `RequestRefused` before its
  * first step if the request was not admitted, `AnswerKept` or a conflict if it repeats another, and `GatewayError` after it if
  * the upstream failed before any content. However it ends, its admission is resolved exactly once.
  */
@@ -298,8 +298,8 @@ function judgeFailure(
 }
 
 /**
- * Completed, or broken off after content arrived: charged for what arrived. Client disconnected: the same, and always
- * charged once the request was sent to the provider, which bills what it does whether or not anybody reads it. Failed before
+ * Completed, or broken off after content arrived: charged for what arrived. Client disconnected: charged, even
+ * before any content, once the request was sent to the provider, which bills what it does whether or not anybody reads it. Failed before
  * any content, or without the requested image: no charge.
  */
 function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {

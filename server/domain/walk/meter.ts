@@ -406,7 +406,7 @@ export class Meter {
     }
   }
 
-  /** Whether thoughts that nobody has counted may be part of the answer, whose words have begun. */
+  /** Whether thoughts that nobody has counted may be part of the answer, whose content has begun. */
   get lacksThoughts(): boolean {
     const { request, card, stated, partial, hasContent } = this
     return request.stream && hasContent && reasons(card) && (stated === null || partial)

@@ -1,4 +1,4 @@
-/** A walk: the processing of one chat request, from model card to receipt, and the steps that its reader is called with. */
+/** A walk: the processing of one request to a model, from model card to receipt, and the steps that its reader is called with. */
 import type { ActivityEntry, FailedAttempt } from '../activity.ts'
 import type { Claim, Grant } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
