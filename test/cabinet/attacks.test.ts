@@ -402,6 +402,15 @@ describe('a replayed form', () => {
     expect(again.text).not.toMatch(/if-[A-Za-z0-9]{30}/)
   })
 
+  test('makes one key by a token that no page of ours has made, too', async () => {
+    const form = { ...(await newKey('made up')), once: 'x' }
+    const first = await post(owner, house.authUrl, '/cabinet/keys/new', form)
+    expect([first.status, first.text]).toEqual([200, expect.stringMatching(/if-[A-Za-z0-9]{30}/)])
+    const before = await keys()
+    expect((await post(owner, house.authUrl, '/cabinet/keys/new', form)).url).toBe(first.url)
+    expect(await keys()).toBe(before)
+  })
+
   test('that was refused and is sent several times at once comes to an end each time', async () => {
     const form = await newKey('late', { rpm_limit: 'many' })
     expect((await post(owner, house.authUrl, '/cabinet/keys/new', form)).status).toBe(400)
