@@ -24,7 +24,7 @@ export const mount: Mount = (providers) =>
           context,
           removed,
           removed.name,
-          `removed provider ${clean(name)} and ${models} models`,
+          `removed provider ${clean(name)} and ${removed.models} models`,
         )
       }),
     )
