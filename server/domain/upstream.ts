@@ -26,7 +26,12 @@ export interface UpstreamCall {
   readonly sending: Sending
   /** Aborted when the client disconnects or the request times out; the connection to the provider is then closed at once. */
   readonly signal: CancelSignal
+  /** Of a quote: written as it would be sent, and not sent. The answer has no events. */
+  readonly isDry?: true
 }
+
+/** The answer to a dry call. */
+export async function* noEvents(): AsyncGenerator<ChatEvents, void> {}
 
 /** Port: one wire family. */
 export interface Upstream {

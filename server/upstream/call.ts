@@ -3,7 +3,7 @@
  * again, because an idle connection was lost or another spelling of a field may pass, is the same attempt.
  */
 import type { ChatEvents } from '#domain/chat.ts'
-import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { noEvents, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { isConnectionLost } from './failure.ts'
 import type { Message, Post, Reply, ReplyHandler } from './reply.ts'
 import { readStream, type Translation } from './stream.ts'
@@ -97,6 +97,7 @@ export function performCall(
 ): Promise<AsyncIterable<ChatEvents>> {
   try {
     const outgoing = wire.toOutgoing(call)
+    if (call.isDry) return Promise.resolve(outgoing).then(noEvents)
     return outgoing instanceof Promise
       ? outgoing.then((late) => new PendingCall(wire, call, late, isRespelled).post())
       : new PendingCall(wire, call, outgoing, isRespelled).post()

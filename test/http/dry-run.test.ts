@@ -1,10 +1,11 @@
 // `X-Gateway-Dry-Run: true` answers the verdict, the route and the highest possible cost, and consumes nothing.
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
+import { noEvents } from '#domain/upstream.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
-import { anAct, aProvider, aRoute, usd } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider, aRoute, usd } from '#test/support/nouns.ts'
 
 const DRY = { 'X-Gateway-Dry-Run': 'true' }
 
@@ -14,7 +15,10 @@ let api: ReturnType<typeof openApi>
 beforeEach(async () => {
   deps = await furnish()
   api = openApi(deps, {
-    upstream: { ask: () => Promise.reject(new Error('a dry run asks nobody')) },
+    upstream: {
+      ask: ({ isDry }) =>
+        isDry ? Promise.resolve(noEvents()) : Promise.reject(new Error('a dry run asks nobody')),
+    },
   })
 })
 afterEach(() => deps.store.close())
@@ -109,6 +113,76 @@ test('lists every hop of a route with its highest cost', async () => {
     ['other', 'demo/echo'],
     ['demo', 'demo/lorem'],
   ])
+})
+
+describe('what a provider would be sent', () => {
+  /** Of a vendor whose API has no word for several answers, and of one that has, behind it or not. */
+  async function addModel(route: readonly string[]): Promise<void> {
+    const { store } = deps
+    const baseUrl = server.url.origin
+    await store.providers.add(
+      aProvider({ name: 'claude', type: 'anthropic', baseUrl }),
+      [],
+      [],
+      anAct(),
+    )
+    await store.providers.add(
+      aProvider({ name: 'own', type: 'openai-compatible', baseUrl }),
+      [],
+      [],
+      anAct(),
+    )
+    const hops = route.map((provider, at) => ({
+      provider,
+      upstreamName: 'any',
+      position: at + 1,
+      weight: 1,
+    }))
+    await store.models.add(aCard({ id: 'claude/any', provider: 'claude' }), anAct())
+    await store.models.route(aRoute('claude/any', hops), anAct())
+  }
+  let calls: number
+  let server: ReturnType<typeof Bun.serve>
+  beforeEach(() => {
+    calls = 0
+    server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: () => {
+        calls++
+        return new Response(null, { status: 500 })
+      },
+    })
+    api = openApi(deps)
+  })
+  afterEach(() => server.stop(true))
+
+  test('is written: what no hop can be told is refused as the request itself is', async () => {
+    await addModel(['claude'])
+    const key = await deps.issue()
+    const body = hello({ model: 'claude/any', n: 4 })
+    const { response, quote } = await ask(key, body)
+    expect(response.status).toBe(200)
+    expect(quote).toMatchObject({ admitted: false, error: { status: 400, param: 'n' } })
+    await expectNothingTaken(key)
+    const refused = await api.chat(key.bearer, body)
+    const { status, ...error } = (quote as unknown as { error: Record<string, unknown> }).error
+    expect([refused.status, await refused.json()]).toEqual([
+      status,
+      expect.objectContaining({ error }),
+    ])
+    expect(calls).toBe(0)
+  })
+
+  test.each([
+    [['claude', 'own'], { n: 4 }],
+    [['claude'], {}],
+  ])('is not sent: a route of %j for %j', async (route, more) => {
+    await addModel(route)
+    const { quote } = await ask(await deps.issue(), hello({ model: 'claude/any', ...more }))
+    expect(quote).toMatchObject({ admitted: true, error: null })
+    expect(calls).toBe(0)
+  })
 })
 
 test('false means an ordinary request', async () => {

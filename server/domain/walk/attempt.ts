@@ -62,7 +62,12 @@ export interface AttemptDeps {
 
 /** An attempt at an offer, within the bound that the granted money pays for there. */
 export function startAttempt(
-  { deps: { settings }, caller, signal, grant }: Omit<Attempted, 'attempt'>,
+  {
+    deps: { settings },
+    caller,
+    signal,
+    grant,
+  }: Pick<Attempted, 'deps' | 'caller' | 'signal' | 'grant'>,
   offer: CostedOffer,
 ): Attempt {
   const { hop, version, sent, cost } = offer

@@ -1,4 +1,5 @@
 /** A quote: whether a request would be admitted, and its highest possible cost. Takes nothing and sends nothing. */
+import { Canceller } from '../cancel.ts'
 import { untilCurrent } from '../catalogue.ts'
 import type { GatewayError } from '../errors.ts'
 import { newGenerationId } from '../id.ts'
@@ -6,9 +7,11 @@ import type { Caller } from '../key.ts'
 import { type RubMicros, toRub, type UsdNanos } from '../money.ts'
 import { boundFor, boundToSend, costWithin } from '../offer-cost.ts'
 import { toRefusalError } from '../refusal.ts'
+import { toClientError, UpstreamFailure } from '../upstream.ts'
 import type { QuotaReading } from '../window.ts'
 import type { Work } from '../work.ts'
-import { type CostedOffer, makeClaim } from './offer.ts'
+import { startAttempt } from './attempt.ts'
+import { type CostedOffer, type CostedOffers, makeClaim } from './offer.ts'
 import type { CompletionDeps } from './walk.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */
@@ -33,7 +36,7 @@ export interface Quote {
 }
 
 /**
- * Judges a request as `complete` would at this instant, and takes nothing.
+ * Judges a request as a walk would at this instant, and writes it as its provider would get it. Takes nothing.
  * @throws the errors before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
  */
 export async function quote(deps: CompletionDeps, caller: Caller, request: Work): Promise<Quote> {
@@ -45,12 +48,36 @@ export async function quote(deps: CompletionDeps, caller: Caller, request: Work)
   })
   const { hold, money } = verdict.grant
   return {
-    refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),
+    refusal: verdict.admitted
+      ? await findRejection({ deps, caller, signal: new Canceller(), grant: verdict.grant }, offers)
+      : toRefusalError(verdict.refusal, caller.key.name),
     quota: verdict.quota,
     route: offers.map((offer) => quoteHop(deps, request, offer, money)),
     maxCost: hold,
     maxCostRub: toRub(hold, offers[0].rate.rubPerUsd),
   }
+}
+
+/** Why no hop of the route could be told the request, as its client would read it; null where one could. */
+async function findRejection(
+  walk: Parameters<typeof startAttempt>[0],
+  offers: CostedOffers,
+): Promise<GatewayError | null> {
+  let rejection: GatewayError | null = null
+  for (const offer of offers) {
+    const { provider, credential } = offer.hop
+    try {
+      const attempt = startAttempt(walk, offer)
+      await walk.deps.upstreamFor(provider, credential).ask({ ...attempt, isDry: true })
+      return null
+    } catch (thrown) {
+      if (!(thrown instanceof UpstreamFailure)) throw thrown
+      // What else is wrong with a provider shows when it is asked.
+      if (thrown.kind !== 'rejected') return null
+      rejection = toClientError(thrown, provider.name, offer.sent.allowFallbacks)
+    }
+  }
+  return rejection
 }
 
 function quoteHop(

@@ -1,6 +1,6 @@
 /** The demo family: models in this process, without network, for a first trial, tests and load generation. */
 import type { ChatEvents } from '#domain/chat.ts'
-import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { noEvents, type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { requireGenerate } from '../rejected.ts'
 import { answerEcho } from './echo.ts'
 import { answerFlaky } from './flaky.ts'
@@ -27,6 +27,7 @@ export function openDemo(): Upstream {
       }
       call.signal.throwIfAborted()
       const asked = withConversation(call)
+      if (call.isDry) return noEvents()
       call.sending.isSent = true
       return answer(asked)
     },

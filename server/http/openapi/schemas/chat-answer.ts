@@ -101,7 +101,11 @@ export const quote = z
   .object({
     object: z.literal('quote'),
     model: z.string().describe('The model asked for'),
-    admitted: z.boolean().describe('Whether the request would be admitted now'),
+    admitted: z
+      .boolean()
+      .describe(
+        'Whether the request would be admitted now, and a provider of its route can be told it',
+      ),
     error: errorFields
       .extend({ status: z.int().describe('The HTTP status of the refusal') })
       .nullable()
