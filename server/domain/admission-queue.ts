@@ -9,6 +9,7 @@ import { requireRound, type Stale, untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { Answers, Repetition } from './idempotency.ts'
+import { whoseLimit } from './refusal.ts'
 
 /** Requests of one key that may wait at once. */
 const MAX_WAITING = 64
@@ -59,16 +60,12 @@ interface Waiter {
   fail(thrown: unknown): void
 }
 
-/** The limit of the whole account that is not set by anybody; all others say whose they are. */
-const BALANCE = 'balance_usd'
-const OF_END_USER = /^end_user_/
-
 /** Whether `claim` wants money for which `ahead` waits; who wants other money passes. */
 function isBehind(claim: Claim, { claim: ahead, refused }: Waiter): boolean {
-  const { limit, of } = refused.refusal
-  if (limit === BALANCE || of === 'account') return true
+  const whose = whoseLimit(refused.refusal)
+  if (whose === 'account') return true
   if (claim.keyId !== ahead.keyId) return false
-  return !OF_END_USER.test(limit) || claim.endUser === ahead.endUser
+  return whose === 'key' || claim.endUser === ahead.endUser
 }
 
 export class AdmissionQueue {

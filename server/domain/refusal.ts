@@ -4,6 +4,12 @@ import { renderInstant } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
 import { limitNamed } from './limits.ts'
 
+/** Whose limit refuses. */
+export function whoseLimit({ limit, of }: Refusal): 'account' | 'key' | 'end_user' {
+  if (of === 'account' || limit === 'balance_usd') return 'account'
+  return limit.startsWith('end_user_') ? 'end_user' : 'key'
+}
+
 /** With the metadata of contract §3 and, where waiting helps, a `Retry-After`. */
 export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
   const { code, limit, of, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
@@ -34,12 +40,11 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
   const { code, limit, of, limitValue, used, tokens, resetsAt, retryAfterSeconds, held } = refusal
   const until = resetsAt === null ? '' : renderInstant(resetsAt)
   const key = `key ${keyName}`
-  const who =
-    of === 'account'
-      ? `the account of ${key}`
-      : limit.startsWith('end_user_')
-        ? `this end user of ${key}`
-        : key
+  const who = {
+    account: `the account of ${key}`,
+    key,
+    end_user: `this end user of ${key}`,
+  }[whoseLimit(refusal)]
   switch (code) {
     case 'daily_spend_limit_exceeded':
     case 'monthly_spend_limit_exceeded':
