@@ -14,7 +14,7 @@ export const POSTGRES_BIN: string | null = existsSync(PACKAGES)
       .find((bin) => existsSync(join(bin, 'initdb'))) ?? null)
   : null
 
-type Other = Pick<SpawnOptions, 'uid' | 'gid'>
+type Other = Pick<SpawnOptions, 'uid' | 'gid' | 'env'>
 
 /** It does not run as root: then as the user that the package has made. */
 export function asOther(): Other {

@@ -77,6 +77,36 @@ export async function checkBooks(rig: SoakRig, findings: Findings, when: string)
   return books
 }
 
+/** A claim that is older than this came to the store in time. */
+const LATE_CLAIM_MS = 2_000
+const DAY_MS = 86_400_000
+
+/**
+ * Where nodes share the store, whatever day it is: each charge is on the day of its admission, by which the sums of keys go. What was
+ * claimed just before midnight may have been admitted after it.
+ */
+export async function checkDays(
+  { query }: SoakRig,
+  findings: Findings,
+  when: string,
+): Promise<void> {
+  const wrongDays = await query<{ id: string; said: string }>(
+    `SELECT l.generation_id AS id, format('on %s, admitted at %s', l.day, a.admitted_at) AS said
+     FROM ledger l JOIN activity a USING (generation_id)
+     WHERE l.kind = 'charge' AND l.day NOT IN (a.admitted_at / ${DAY_MS}, (a.admitted_at + ${LATE_CLAIM_MS}) / ${DAY_MS})`,
+  )
+  for (const { id, said } of wrongDays.slice(0, MOST_TOLD))
+    findings.violation(`${when}: ${id} is charged ${said}`)
+  const wrongSums = await query<{ key: string; day: number; kept: number; charged: number }>(
+    `SELECT key_id AS key, day, coalesce(k.nanos, 0) AS kept, coalesce(l.nanos, 0) AS charged
+     FROM (SELECT key_id, day, spent_nanos AS nanos FROM key_days) k
+     FULL JOIN (SELECT key_id, day, CAST(-sum(amount_nanos) AS bigint) AS nanos FROM ledger WHERE kind = 'charge' GROUP BY 1, 2) l
+       USING (key_id, day) WHERE coalesce(k.nanos, 0) <> coalesce(l.nanos, 0)`,
+  )
+  for (const { key, day, kept, charged } of wrongSums.slice(0, MOST_TOLD))
+    findings.violation(`${when}: ${key} has spent ${kept} on ${day}, by the ledger ${charged}`)
+}
+
 /** The gateway's own audit, with it running or not. */
 export async function checkAudit(
   { type }: SoakRig,

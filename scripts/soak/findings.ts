@@ -1,7 +1,7 @@
 /** Results of the soak: counts, answers whose charge must be in the ledger, and unexplained errors. */
 
 export interface Findings {
-  count(what: string): void
+  count(what: string, times?: number): void
   readonly counts: ReadonlyMap<string, number>
   /** Answers that came to their very last byte; true where the upstream counted, so that the cost is known. */
   readonly answers: ReadonlyMap<string, boolean>
@@ -29,7 +29,7 @@ export function openFindings(): Findings {
     topUps,
     unexplainedErrors,
     violations,
-    count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
+    count: (what, times = 1) => void counts.set(what, (counts.get(what) ?? 0) + times),
     answered: (generationId, isCounted) => void answers.set(generationId, isCounted),
     toppedUp: (ref) => void topUps.add(ref),
     unexplained: (what) => void unexplainedErrors.push(what),

@@ -1,5 +1,6 @@
 /** A node that is soaked: a process of its own behind its own way to both servers of the database. */
 import { join } from 'node:path'
+import type { Findings } from './findings.ts'
 import { type Life, startLife } from './life.ts'
 import type { Pair } from './pair.ts'
 import { type Relay, startRelay, type Trouble } from './relay.ts'
@@ -60,4 +61,17 @@ export async function openNode(rig: SoakRig, pair: Pair, name: string): Promise<
     },
   }
   return node
+}
+
+/** Below the first line of a fault. */
+const OF_FAULT = /^\s|^caused by/
+const OF_STORE = /GatewayError: .*\bdatabase\b/
+
+/** In order; what it has said is looked through. */
+export async function leave({ name, life }: SoakNode, findings: Findings): Promise<void> {
+  await life.end('SIGTERM').catch((cause) => findings.violation(`${name}: ${cause}`))
+  for (const line of life.complaints.filter((one) => !OF_FAULT.test(one))) {
+    if (OF_STORE.test(line)) findings.count('faults told because the database was away')
+    else findings.unexplained(`${name} said: ${line}`)
+  }
 }

@@ -1,14 +1,16 @@
 /** Nodes over one PostgreSQL with a synchronous standby: in each round something dies, stops or is cut off; then the books are read. */
 import { POSTGRES_BIN } from '../postgres-package.ts'
-import { COST_NANOS, checkAudit, checkBooks } from './books.ts'
+import { checkAudit, checkBooks, checkDays } from './books.ts'
 import { startChance } from './chance.ts'
 import { runClient } from './client.ts'
+import { type Field, post, QUICK } from './field.ts'
 import type { Findings } from './findings.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
-import { openLink, openNode, type SoakNode } from './node.ts'
+import { approachMidnight, passMidnight } from './midnight.ts'
+import { leave, openLink, openNode, type SoakNode } from './node.ts'
 import { operate } from './operator.ts'
-import { type Pair, startPair } from './pair.ts'
-import { renderPlan } from './plan.ts'
+import { startPair } from './pair.ts'
+import { issueRaced, RACERS, race } from './race.ts'
 import type { Trouble } from './relay.ts'
 import { openSoakRig, type SoakRig } from './rig.ts'
 
@@ -19,17 +21,6 @@ export interface NodeWishes {
   readonly rounds: number
   /** In the names of the rounds that are played. */
   readonly only: string
-}
-
-/** What a round has to do with. */
-interface Field {
-  readonly rig: SoakRig
-  readonly pair: Pair
-  readonly findings: Findings
-  readonly nodes: readonly SoakNode[]
-  readonly victim: SoakNode
-  /** One that nothing happens to. */
-  readonly other: SoakNode
 }
 
 const CLIENT_PAUSE_MS = 300
@@ -52,11 +43,9 @@ const FREE_WITHIN_MS = 12_000
 const BACK_WITHIN_MS = 20_000
 const PROMOTED_WITHIN_MS = 15_000
 
-/** Below the first line of a fault. */
-const OF_FAULT = /^\s|^caused by/
-const OF_STORE = /GatewayError: .*\bdatabase\b/
-
-const ROUNDS: readonly (readonly [name: string, happen: (field: Field) => Promise<void>])[] = [
+/** What is done before the load begins, and what happens in the middle of it. */
+type Act = (field: Field) => Promise<void>
+const ROUNDS: readonly (readonly [name: string, happen: Act, prepare?: Act])[] = [
   ['kill -9 of a node', killNode],
   ['a node stopped for 13 s', stopNode],
   ['a node stopped for 8 s', pauseNode],
@@ -67,6 +56,8 @@ const ROUNDS: readonly (readonly [name: string, happen: (field: Field) => Promis
   ['late requests', (field) => trouble(field, 'late requests', LATE_MS)],
   ['late answers', (field) => trouble(field, 'late answers', LATE_MS)],
   ['a snapshot open for 60 s', keepSnapshot],
+  ['midnight', passMidnight, (field) => approachMidnight(field, 'day')],
+  ['midnight of a month’s end', passMidnight, (field) => approachMidnight(field, 'month')],
 ]
 
 export async function nodes(
@@ -93,28 +84,32 @@ export async function nodes(
     }
     const wide = await rig.ask<PrintedKey>('keys', 'create', 'wide', '--concurrency', '10000')
     const keys = [toKey(wide, true)]
-    let failedOverMs = 0
+    let disturbedMs = 0
+    const disturb = async (act: () => Promise<void>): Promise<void> => {
+      disturbedMs = Number.POSITIVE_INFINITY
+      await act()
+      disturbedMs = performance.now()
+    }
     const operating = operate(
       {
         ...{ rig, keys, findings, pauseMs: OPERATOR_PAUSE_MS, isOver: () => isOver },
-        isDisturbedSince: (ms) => failedOverMs >= ms,
+        isDisturbedSince: (ms) => disturbedMs >= ms,
       },
       startChance(seed),
     )
     for (let round = 0; round < rounds; round++) {
-      const [name, happen] = kinds[round % kinds.length] as (typeof ROUNDS)[number]
+      const [name, happen, prepare] = kinds[round % kinds.length] as (typeof ROUNDS)[number]
       const victim = nodes[round % count] as SoakNode
       const other = nodes[(round + 1) % count] as SoakNode
-      if (happen === failOver) failedOverMs = Number.POSITIVE_INFINITY
       const field = { rig, pair, findings, nodes, victim, other }
       const drawn = { seed: seed * SEED_STEP + round * (clients + RACERS), clients, keys }
-      await playRound(field, drawn, () => happen(field))
-      if (happen === failOver) {
-        await pair.rebuild()
-        failedOverMs = performance.now()
-      }
+      const play = () => playRound(field, drawn, () => happen(field))
+      if (prepare) await disturb(() => prepare(field))
+      if (happen !== failOver) await play()
+      else await disturb(() => play().then(pair.rebuild))
       await awaitIdle(rig)
       const books = await checkBooks(rig, findings, name)
+      await checkDays(rig, findings, name)
       const isClean = await checkAudit(rig, findings, name)
       console.log(
         `round ${round + 1}, ${name}: answered ${findings.answers.size}, charges ${books.charges}, ` +
@@ -134,15 +129,6 @@ export async function nodes(
     rig.close()
     desk.close()
     pair.stop()
-  }
-}
-
-/** In order; what it has said is looked through. */
-async function leave({ name, life }: SoakNode, findings: Findings): Promise<void> {
-  await life.end('SIGTERM').catch((cause) => findings.violation(`${name}: ${cause}`))
-  for (const line of life.complaints.filter((one) => !OF_FAULT.test(one))) {
-    if (OF_STORE.test(line)) findings.count('faults told because the database was away')
-    else findings.unexplained(`${name} said: ${line}`)
   }
 }
 
@@ -269,16 +255,6 @@ async function failOver(field: Field): Promise<void> {
     findings.violation(`a promotion was found after ${Math.round(tookMs)} ms`)
 }
 
-const post = (node: SoakNode, secret: string, plan: Parameters<typeof renderPlan>[0], more = {}) =>
-  fetch(`${node.life.origin}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      ...{ model: 'openai/m', max_tokens: 60, ...more },
-      messages: [{ role: 'user', content: renderPlan(plan) }],
-    }),
-  })
-const QUICK = { kind: 'answer', chunks: 2, gapMs: 5, at: 0 } as const
 /** Longer than a node may be silent. */
 const LONG = { kind: 'answer', chunks: 100, gapMs: 180, at: 0 } as const
 
@@ -338,58 +314,4 @@ async function awaitServed({ rig, findings }: Field, node: SoakNode): Promise<vo
     }
     await Bun.sleep(POLL_MS)
   }
-}
-
-const RACERS = 8
-const RACER_PAUSE_MS = 600
-const RACED_REQUESTS = 60
-const RACED_ANSWERS = 50
-
-/** Two keys whose last slot, and last money, many ask for. */
-async function issueRaced({ rig }: Field) {
-  const issue = (name: string, ...limit: readonly string[]) =>
-    rig.ask<PrintedKey>('keys', 'create', name, ...limit)
-  const usd = ((RACED_ANSWERS * COST_NANOS) / 1e9).toFixed(6)
-  const slots = await issue('slots', '--rpd', String(RACED_REQUESTS))
-  return { slots, money: await issue('money', '--daily-usd', usd), usd }
-}
-
-/** Many ask for them while it happens. */
-async function race(
-  { rig, findings }: Field,
-  { slots, money, usd }: Awaited<ReturnType<typeof issueRaced>>,
-  { next, isOver, seed }: { next: () => SoakNode | undefined; isOver: () => boolean; seed: number },
-): Promise<void> {
-  const told = { slots: 0 }
-  const ask = async (key: PrintedKey): Promise<void> => {
-    const node = next()
-    if (node === undefined) return
-    try {
-      const response = await post(node, key.key, QUICK)
-      await response.text()
-      if (response.status === 200 && key === slots) told.slots++
-    } catch {
-      // Its node was killed.
-    }
-  }
-  await Promise.all(
-    Array.from({ length: RACERS }, async (_, nth) => {
-      const chance = startChance(seed + nth)
-      while (!isOver()) {
-        await Bun.sleep(chance.between(0, 2 * RACER_PAUSE_MS))
-        await ask(nth % 2 ? slots : money)
-      }
-    }),
-  )
-  const [row] = await rig.query<{ slots: number; nanos: number }>(
-    `SELECT (SELECT count(*) FROM slots WHERE key_id = '${slots.id}') AS slots,
-       (SELECT CAST(-sum(amount_nanos) AS bigint) FROM ledger WHERE key_id = '${money.id}') AS nanos`,
-  )
-  const [taken, spent] = [Number(row?.slots), Number(row?.nanos)]
-  if (told.slots > RACED_REQUESTS || taken > RACED_REQUESTS)
-    findings.violation(`${told.slots} answers, ${taken} slots of ${RACED_REQUESTS}`)
-  if (spent > (RACED_ANSWERS + 1) * COST_NANOS)
-    findings.violation(`${spent} nano-dollars spent of $${usd}`)
-  if (taken === RACED_REQUESTS) findings.count('last slots taken')
-  if (spent >= RACED_ANSWERS * COST_NANOS) findings.count('last money spent')
 }

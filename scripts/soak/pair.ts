@@ -3,7 +3,8 @@ import { type ChildProcess, execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { asOther, initialize, launch, ownDirectory } from '../postgres-package.ts'
+import { aheadBy } from '../faketime.ts'
+import { asOther, initialize, launch, ownDirectory, type Running } from '../postgres-package.ts'
 
 export interface Pair {
   /** Of the two servers. */
@@ -14,6 +15,10 @@ export interface Pair {
   failOver(): Promise<void>
   /** What was the primary begins anew as standby; resolves when commits wait for it. */
   rebuild(): Promise<void>
+  /** By the clock of both. */
+  now(): number
+  /** Both are stopped in order, and begin again at this time, which is later than theirs; resolves when commits wait for the standby. */
+  restartAt(ms: number): Promise<void>
   /** A transaction that stays open at the primary, so that no old version of a row can be cleared away. Ended by what it answers. */
   openSnapshot(): Promise<() => Promise<void>>
   stop(): void
@@ -33,8 +38,11 @@ export async function startPair(bin: string): Promise<Pair> {
   const places = [ownDirectory(other), ownDirectory(other)] as const
   const run = (program: string, ...args: readonly string[]) =>
     execFileSync(join(bin, program), args, { ...other, stdio: 'ignore', cwd: '/' })
-  const serve = (place: string): ChildProcess =>
-    launch(bin, join(place, 'data'), other, place, SETTINGS).server
+  let aheadMs = 0
+  const serve = (place: string): Running => {
+    const env = { ...process.env, ...aheadBy(aheadMs) }
+    return launch(bin, join(place, 'data'), { ...other, env }, place, SETTINGS)
+  }
   const connect = (place: string, database: string): SQL =>
     new SQL({ path: join(place, SOCKET), username: 'postgres', database, max: 1 } as never)
   const ask = async <Row>(place: string, database: string, sql: string): Promise<Row[]> => {
@@ -56,8 +64,10 @@ export async function startPair(bin: string): Promise<Pair> {
     }
   }
   let primary = 0
-  const servers: ChildProcess[] = []
+  const servers: Running[] = []
   const placeOf = (nth: number): string => places[nth] ?? ''
+  const awaitSync = () =>
+    until(placeOf(primary), "EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
   const follow = async (): Promise<void> => {
     const [leader, follower] = [placeOf(primary), placeOf(1 - primary)]
     rmSync(join(follower, 'data'), { recursive: true, force: true })
@@ -67,7 +77,7 @@ export async function startPair(bin: string): Promise<Pair> {
     await until(leader, "EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')")
     await ask(leader, 'postgres', "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
     await ask(leader, 'postgres', 'SELECT pg_reload_conf()')
-    await until(leader, "EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+    await awaitSync()
   }
 
   initialize(bin, join(placeOf(0), 'data'), other)
@@ -79,7 +89,7 @@ export async function startPair(bin: string): Promise<Pair> {
     sockets: [join(placeOf(0), SOCKET), join(placeOf(1), SOCKET)],
     query: (sql) => ask(placeOf(primary), 'gateway', sql),
     async failOver() {
-      kill(servers[primary])
+      kill(servers[primary]?.server)
       primary = 1 - primary
       // It was written by the old one, and would wait for a standby that is gone.
       await ask(placeOf(primary), 'postgres', 'SELECT pg_promote()')
@@ -88,6 +98,17 @@ export async function startPair(bin: string): Promise<Pair> {
       await ask(placeOf(primary), 'postgres', 'SELECT pg_reload_conf()')
     },
     rebuild: follow,
+    now: () => Date.now() + aheadMs,
+    async restartAt(ms) {
+      // The standby has all of it before the primary ends.
+      for (const nth of [primary, 1 - primary]) {
+        servers[nth]?.server.kill('SIGINT')
+        await servers[nth]?.ended
+      }
+      aheadMs = ms - Date.now()
+      for (const nth of [primary, 1 - primary]) servers[nth] = serve(placeOf(nth))
+      await awaitSync()
+    },
     async openSnapshot() {
       const client = connect(placeOf(primary), 'gateway')
       await client.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ')
@@ -95,7 +116,7 @@ export async function startPair(bin: string): Promise<Pair> {
       return () => client.close({ timeout: 0 })
     },
     stop() {
-      for (const server of servers) kill(server)
+      for (const { server } of servers) kill(server)
       for (const place of places) rmSync(place, { recursive: true, force: true })
     },
   }

@@ -1,7 +1,13 @@
 /** What is between a node and its database: it passes all on, until it goes silent, resets, or is late in one direction. */
 import { connect, createServer, type Socket } from 'node:net'
 
-export type Trouble = 'none' | 'silence' | 'reset' | 'late requests' | 'late answers'
+export type Trouble =
+  | 'none'
+  | 'silence'
+  | 'reset'
+  | 'late requests'
+  | 'late answers'
+  | 'slow requests'
 
 export interface Relay {
   readonly port: number
@@ -9,8 +15,11 @@ export interface Relay {
   close(): void
 }
 
-/** Longer than a node waits for a call. */
-const LATE_MS = 4_000
+type Lateness = Partial<Record<Trouble, number>>
+
+/** Late is longer than a node waits for a call, slow is not. */
+const REQUEST_MS: Lateness = { 'late requests': 4_000, 'slow requests': 1_200 }
+const ANSWER_MS: Lateness = { 'late answers': 4_000 }
 
 /** From a free port of loopback to a Unix socket. */
 export async function startRelay(path: string): Promise<Relay> {
@@ -25,10 +34,11 @@ export async function startRelay(path: string): Promise<Relay> {
     return socket
   }
   /** In their order; what is on its way in a silence arrives after it, as a network sends it again. */
-  const pass = (from: Socket, to: Socket, late: Trouble): void => {
+  const pass = (from: Socket, to: Socket, lateness: Lateness): void => {
     let last: Promise<unknown> = Promise.resolve()
     const then = (act: () => void): void => {
-      const ready = Promise.all([healed.promise, trouble === late ? Bun.sleep(LATE_MS) : null])
+      const lateMs = lateness[trouble]
+      const ready = Promise.all([healed.promise, lateMs === undefined ? null : Bun.sleep(lateMs)])
       last = last.then(() => ready).then(act)
     }
     from.on('data', (bytes) => then(() => void to.write(bytes)))
@@ -41,8 +51,8 @@ export async function startRelay(path: string): Promise<Relay> {
       return
     }
     const far = keep(connect(path))
-    pass(client, far, 'late requests')
-    pass(far, client, 'late answers')
+    pass(client, far, REQUEST_MS)
+    pass(far, client, ANSWER_MS)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const cut = (): void => {

@@ -1,7 +1,7 @@
 // A node whose machine's clock is wrong goes by that of the database: windows and days are those of one node, and stay so when it is set.
-import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { byFile, HAS_FAKETIME, setClock } from '#scripts/faketime.ts'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
@@ -10,10 +10,7 @@ import { FULL } from '#test/support/tier.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-/** Debian's package of that name; it makes the program read how far its clock is off from a file. */
-const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
-
-if (POSTGRES_BIN === null || !existsSync(LIBRARY)) {
+if (POSTGRES_BIN === null || !HAS_FAKETIME) {
   test.skip('needs the packages postgresql and faketime', () => {})
 } else {
   const bin = POSTGRES_BIN
@@ -25,12 +22,9 @@ if (POSTGRES_BIN === null || !existsSync(LIBRARY)) {
     let wrong: Appliance
 
     /** How far ahead the machine's clock is. */
-    const setAhead = (seconds: number): void => {
-      const file = join(clis[1]?.home ?? '', 'clock')
-      writeFileSync(file, `${seconds < 0 ? '' : '+'}${seconds}\n`)
-      const now = Date.now() / 1_000
-      utimesSync(file, now, now)
-    }
+    const clockFile = () => join(clis[1]?.home ?? '', 'clock')
+    const setAhead = (seconds: number): void =>
+      setClock(clockFile(), `${seconds < 0 ? '' : '+'}${seconds}`)
     const aheadMs = async (): Promise<number> => {
       const { out } = (await clis[0]?.runBeside(['nodes', 'list', '--json'])) ?? { out: '[]' }
       const rows = JSON.parse(out) as readonly { name: string; ahead_ms: number }[]
@@ -52,13 +46,8 @@ if (POSTGRES_BIN === null || !existsSync(LIBRARY)) {
       furnishCli(clis[0] as CliHarness)
       setAhead(7 * 60)
       for (const cli of clis) {
-        const faked = {
-          LD_PRELOAD: LIBRARY,
-          FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
-          FAKETIME_NO_CACHE: '1',
-          FAKETIME_DONT_FAKE_MONOTONIC: '1',
-        }
-        nodes.push(await startAppliance(cli, { env: cli === clis[1] ? faked : {} }))
+        const env = cli === clis[1] ? byFile(clockFile()) : {}
+        nodes.push(await startAppliance(cli, { env }))
       }
       right = nodes[0] as Appliance
       wrong = nodes[1] as Appliance

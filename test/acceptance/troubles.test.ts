@@ -1,9 +1,9 @@
 /** Trouble wakes somebody: each is told once, by mail and by webhook, within a minute. */
 import { Database } from 'bun:sqlite'
-import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
+import { byFile, HAS_FAKETIME, setClock } from '#scripts/faketime.ts'
 import { openSmallDisk } from '#test/acceptance/faults/small-disk.ts'
 import {
   type Appliance,
@@ -19,10 +19,6 @@ import { FULL } from '#test/support/tier.ts'
 
 /** From the trouble to the notice. */
 const SOON_MS = 60_000
-
-/** Debian's package of that name; it makes the program read the time from a file. */
-const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
-const hasLibrary = existsSync(LIBRARY)
 
 interface Told {
   readonly type: string
@@ -110,13 +106,7 @@ async function hears(type: string, times = 1): Promise<Told> {
   return one
 }
 
-const setClock = (text: string): void => {
-  const file = join(cli.home, 'clock')
-  writeFileSync(file, `${text}\n`)
-  // Rewritten in place with a new modification time, or it would not be read again.
-  const now = Date.now() / 1000
-  utimesSync(file, now, now)
-}
+const clockFile = (): string => join(cli.home, 'clock')
 
 async function add(name: string, { url }: Stub): Promise<string> {
   await gateway.verb('providers.add', {
@@ -140,7 +130,7 @@ beforeAll(async () => {
   furnishCli(cli)
   mails = await openMailServer()
   hook = openReceiver(() => new Response(null, { status: 204 }))
-  setClock('+0')
+  setClock(clockFile(), '+0')
   // What a sweep trips over: an event that is too old, and that nobody may remove.
   const database = new Database(join(cli.dataDir, DATABASE_FILE))
   database.run(`INSERT INTO events (id, cause, subject, severity, body, raised_at)
@@ -155,12 +145,7 @@ beforeAll(async () => {
       GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mails.port}`,
       GATEWAY_SMTP_FROM: 'Gateway <gateway@example.org>',
       ...(certificate && { NODE_EXTRA_CA_CERTS: certificate.file }),
-      ...(hasLibrary && {
-        LD_PRELOAD: LIBRARY,
-        FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
-        FAKETIME_NO_CACHE: '1',
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      }),
+      ...(HAS_FAKETIME && byFile(clockFile())),
     },
   })
   const set = await gateway.verb('notices.set', {
@@ -288,11 +273,11 @@ describe('somebody is told of', () => {
     expect(data).toMatchObject({ provider: 'strict', status: 401, severity: 'critical' })
   })
 
-  test.skipIf(!hasLibrary)('a clock that jumps', async () => {
-    setClock('+3h')
+  test.skipIf(!HAS_FAKETIME)('a clock that jumps', async () => {
+    setClock(clockFile(), '+3h')
     const { data } = await hears('gateway.clock_wrong')
     expect(data['ahead_seconds']).toBeGreaterThan(10_000)
-    setClock('+0')
+    setClock(clockFile(), '+0')
   })
 
   test('each once, by both ways, in the same words', async () => {

@@ -1,7 +1,7 @@
 /** The clock of a running gateway jumps across midnight, forward and back: days, ceilings and sums stay correct. */
-import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { byFile, HAS_FAKETIME, setClock } from '#scripts/faketime.ts'
 import {
   type Appliance,
   furnishCli,
@@ -14,10 +14,7 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
-/** Debian's package of that name; it makes the program read the time from a file. */
-const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
-const hasLibrary = existsSync(LIBRARY)
-if (!hasLibrary) console.warn('clock: skipped, libfaketime is not installed')
+if (!HAS_FAKETIME) console.warn('clock: skipped, libfaketime is not installed')
 const DAY_MS = 86_400_000
 
 let cli: CliHarness
@@ -30,13 +27,8 @@ afterEach(async () => {
   cli.close()
 })
 
-/** Rewritten in place with a new modification time, or it would not be read again. */
-function setClock(at: string): void {
-  const file = join(cli.home, 'clock')
-  writeFileSync(file, `@${at}\n`)
-  const now = Date.now() / 1000
-  utimesSync(file, now, now)
-}
+const clockFile = (): string => join(cli.home, 'clock')
+const setTo = (at: string): void => setClock(clockFile(), `@${at}`)
 
 const days = () =>
   readDatabase<{ day: number; spent: number }>(
@@ -47,7 +39,7 @@ const today = async (): Promise<string> =>
   (await fetch(`${gateway.url}/healthz`)).headers.get('date') ?? ''
 
 async function jumpTo(at: string, says: RegExp): Promise<void> {
-  setClock(at)
+  setTo(at)
   await until(async () => says.test(await today()), `the gateway's clock says ${at}`)
 }
 
@@ -60,21 +52,18 @@ async function start(more: Readonly<Record<string, string>> = {}): Promise<void>
 async function startGateway(more: Readonly<Record<string, string>> = {}): Promise<void> {
   gateway = await startAppliance(cli, {
     env: {
-      LD_PRELOAD: LIBRARY,
-      FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      ...byFile(clockFile()),
       TZ: 'UTC',
       ...more,
     },
   })
 }
 
-test.skipIf(!hasLibrary)(
+test.skipIf(!HAS_FAKETIME)(
   'a clock that jumps over midnight and back: no charge is lost, and no ceiling is granted twice',
   async () => {
     cli = furnishCli(openCli())
-    setClock('2027-03-10 23:58:00')
+    setTo('2027-03-10 23:58:00')
     await start()
     const { key } = await gateway.verb('keys.create', {
       name: 'worker',
@@ -103,11 +92,11 @@ test.skipIf(!hasLibrary)(
   },
 )
 
-test.skipIf(!hasLibrary)(
+test.skipIf(!HAS_FAKETIME)(
   'a clock that is set back: no notice waits for it, and what a key did in the future is not counted',
   async () => {
     cli = furnishCli(openCli())
-    setClock('2027-03-12 12:00:00')
+    setTo('2027-03-12 12:00:00')
     await start({ GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1' })
     const hook = startReceiver(
       (nth) =>
@@ -127,14 +116,14 @@ test.skipIf(!hasLibrary)(
   },
 )
 
-test.skipIf(!hasLibrary).each([
+test.skipIf(!HAS_FAKETIME).each([
   ['with a restart', true],
   ['without a restart', false],
 ])(
   'T44: a clock two days behind and right again over a month’s end, %s: nothing is available twice',
   async (_, restarts) => {
     cli = furnishCli(openCli())
-    setClock('2027-03-01 00:10:00')
+    setTo('2027-03-01 00:10:00')
     await start()
     const limits = [
       { daily_spend_limit_usd: '0.00020' },
@@ -161,7 +150,7 @@ test.skipIf(!hasLibrary).each([
 
     if (restarts) {
       await gateway.kill()
-      setClock('2027-02-27 00:10:00')
+      setTo('2027-02-27 00:10:00')
       await startGateway()
     } else await jumpTo('2027-02-27 00:10:00', /27 Feb 2027/)
     for (const key of keys) {
