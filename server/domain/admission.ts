@@ -265,12 +265,12 @@ export function judgeClaim(
   endUser: EndUserStanding | null,
 ): Judgement {
   const { at, offers } = claim
-  if (isAmple(offers, standing, endUser)) {
+  const limits = moneyLimitsOf(standing, endUser)
+  if (areAmple(limits, offers)) {
     const grant = { at, money: null, hold: holdFor(offers, null) }
     const refusal = judgeWindows(claim, grant, standing, endUser) ?? judgePlaces(standing)
     return { grant, refusal }
   }
-  const limits = moneyLimitsOf(standing, endUser)
   const grant = grantFor(claim, limits)
   return {
     grant,
@@ -416,54 +416,47 @@ interface MoneyLimit {
   readonly requests: number
 }
 
-/** Whether every limit has more left than a full share for the largest answer: none lowers a bound, and none refuses. */
-function isAmple(
-  offers: readonly OfferCost[],
-  { key: { limits }, daySpend, monthSpend, account }: Standing,
-  endUser: EndUserStanding | null,
-): boolean {
-  const { base, fullOutput } = mostOf(offers)
-  const room = (base + DIVISOR * fullOutput) as UsdNanos
-  return (
-    account.balance - account.held > room &&
-    leaves(limits.dailySpend, daySpend, room) &&
-    leaves(limits.monthlySpend, monthSpend, room) &&
-    (endUser === null || leaves(limits.endUserDailySpend, endUser.daySpend, room)) &&
-    (account.use === null ||
-      (leaves(account.limits.dailySpend, account.use.daySpend, room) &&
-        leaves(account.limits.monthlySpend, account.use.monthSpend, room)))
-  )
-}
-
-const leaves = (ceiling: UsdNanos | null, { spent, held }: Spending, room: UsdNanos): boolean =>
-  ceiling === null || ceiling - spent - held > room
-
 /** The limits of money that apply, in the order in which they refuse. */
 function moneyLimitsOf(
   { key, inProgress, daySpend, monthSpend, account }: Standing,
   endUser: EndUserStanding | null,
 ): readonly MoneyLimit[] {
   const { dailySpend, monthlySpend, endUserDailySpend } = key.limits
-  const found: MoneyLimit[] = []
-  const add = (rule: MoneyRule, ceiling: UsdNanos, spending: Spending, requests: number): void => {
-    found.push({ rule, ceiling, spending, requests })
+  const limits: MoneyLimit[] = []
+  if (dailySpend !== null) {
+    limits.push({ rule: DAILY, ceiling: dailySpend, spending: daySpend, requests: inProgress })
   }
-  if (dailySpend !== null) add(DAILY, dailySpend, daySpend, inProgress)
-  if (monthlySpend !== null) add(MONTHLY, monthlySpend, monthSpend, inProgress)
+  if (monthlySpend !== null) {
+    limits.push({
+      rule: MONTHLY,
+      ceiling: monthlySpend,
+      spending: monthSpend,
+      requests: inProgress,
+    })
+  }
   if (endUserDailySpend !== null && endUser !== null) {
-    add(END_USER_DAILY, endUserDailySpend, endUser.daySpend, endUser.inProgress)
+    const { daySpend: spending, inProgress: requests } = endUser
+    limits.push({ rule: END_USER_DAILY, ceiling: endUserDailySpend, spending, requests })
   }
-  const { limits, use } = account
-  if (use !== null && limits.dailySpend !== null) {
-    add(ACCOUNT_DAILY, limits.dailySpend, use.daySpend, account.inProgress)
+  const { balance, held, inProgress: requests, limits: its, use } = account
+  if (use !== null && its.dailySpend !== null) {
+    const spending = use.daySpend
+    limits.push({ rule: ACCOUNT_DAILY, ceiling: its.dailySpend, spending, requests })
   }
-  if (use !== null && limits.monthlySpend !== null) {
-    add(ACCOUNT_MONTHLY, limits.monthlySpend, use.monthSpend, account.inProgress)
+  if (use !== null && its.monthlySpend !== null) {
+    const spending = use.monthSpend
+    limits.push({ rule: ACCOUNT_MONTHLY, ceiling: its.monthlySpend, spending, requests })
   }
   // Past charges are subtracted from a balance already.
-  const ofBalance = { spent: NO_MONEY, held: account.held }
-  add(BALANCE, account.balance, ofBalance, account.inProgress)
-  return found
+  limits.push({ rule: BALANCE, ceiling: balance, spending: { spent: NO_MONEY, held }, requests })
+  return limits
+}
+
+/** Whether every limit has more left than a full share for the largest answer: none lowers a bound, and none refuses. */
+function areAmple(limits: readonly MoneyLimit[], offers: readonly OfferCost[]): boolean {
+  const { base, fullOutput } = mostOf(offers)
+  const room = base + DIVISOR * fullOutput
+  return limits.every(({ ceiling, spending: { spent, held } }) => ceiling - spent - held > room)
 }
 
 /** The least share of what any limit has left beside the request's other parts pays for its output (contract §8). */
