@@ -24,9 +24,6 @@ export function askAsKey(deps: ApiDeps): AskAsKey {
         },
       },
     },
-    // There is no connection, so none times out.
-    disableIdleTimeout: () => {},
-    restoreIdleTimeout: () => {},
   })
   return async (key, body, signal) => {
     const ticket = `ticket-${randomBytes(32).toString('base64url')}`

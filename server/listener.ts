@@ -1,13 +1,11 @@
 /** An HTTP listener for the API, sign-in and metrics: Bun's server with our own limits and JSON errors. */
+import type { Connections } from '#http/request-context.ts'
+import { IDLE_SECONDS } from '#http/timings.ts'
 import { nextTurn } from '#runtime/next-turn.ts'
 
 export interface Listener {
   /** `http://host:port` */
   readonly url: string
-  /** Disables the idle time-out of this request's connection. */
-  disableIdleTimeout(request: Request): void
-  /** Restores the idle time-out once the response is complete; otherwise the connection would stay open for ever. */
-  restoreIdleTimeout(request: Request): void
   /** The client's network address; null if the connection is closed. */
   addressOf(request: Request): string | null
   /** Waits briefly for responses being written, then closes all connections. */
@@ -16,7 +14,7 @@ export interface Listener {
   retire(): Promise<void>
 }
 
-type Answer = (request: Request) => Response | Promise<Response>
+type Answer = (request: Request, connections: Connections) => Response | Promise<Response>
 
 export interface Place {
   readonly hostname: string
@@ -36,7 +34,7 @@ export interface Door {
 /** @throws where it cannot listen */
 export function openDoor(place: Place): Door {
   const { promise, resolve } = Promise.withResolvers<Answer>()
-  const listener = listen(place, async (request) => (await promise)(request))
+  const listener = listen(place, async (...asked) => (await promise)(...asked))
   return {
     open(answer) {
       resolve(answer)
@@ -52,7 +50,6 @@ export function reserve(place: Place): string {
   return trial.url
 }
 
-const IDLE_SECONDS = 120
 /** Disables Bun's limit, which answers without a body. Our own answers in JSON, and does not read a body that is too large. */
 const NO_BODY_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
@@ -63,7 +60,6 @@ const RETIRE_MS = 10_000
 export function listen(place: Place, answer: Answer, idleSeconds = IDLE_SECONDS): Listener {
   const { hostname, port, isShared = false, door } = place
   if (door) return door.open(answer)
-  let isRetiring = false
   const server = Bun.serve({
     hostname,
     port,
@@ -73,14 +69,12 @@ export function listen(place: Place, answer: Answer, idleSeconds = IDLE_SECONDS)
     maxRequestBodySize: NO_BODY_LIMIT,
     // Otherwise a second gateway could take the same port, and the kernel would split the traffic between them.
     reusePort: isShared,
-    fetch: (request) => (isRetiring ? closing(answer(request)) : answer(request)),
+    fetch: answer,
     error: renderFault,
   })
   const host = hostname.includes(':') ? `[${hostname}]` : hostname
   return {
     url: `http://${host}:${server.port}`,
-    disableIdleTimeout: (request) => server.timeout(request, 0),
-    restoreIdleTimeout: (request) => server.timeout(request, idleSeconds),
     addressOf: (request) => server.requestIP(request)?.address ?? null,
     async close() {
       const stopping = server.stop()
@@ -92,7 +86,7 @@ export function listen(place: Place, answer: Answer, idleSeconds = IDLE_SECONDS)
       await stopping
     },
     async retire() {
-      isRetiring = true
+      server.reload({ fetch: (request) => closing(answer(request, server)) })
       await Bun.sleep(RETIRE_MS)
       // Behind a turn that has accepted what waited: what the kernel has queued is lost when it stops.
       await nextTurn()

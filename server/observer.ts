@@ -102,10 +102,10 @@ const watchLog =
 /** Associates a request with the caller's trace, by the generation id in its response. */
 const withTraceParent =
   (fetch: Fetch, tracer: Tracer): Fetch =>
-  (request) => {
+  (request, connections) => {
     const traceparent = request.headers.get('traceparent')
-    if (traceparent === null) return fetch(request)
-    return Promise.resolve(fetch(request)).then((response) => {
+    if (traceparent === null) return fetch(request, connections)
+    return Promise.resolve(fetch(request, connections)).then((response) => {
       const id = response.headers.get('x-generation-id')
       if (id !== null) tracer.join(id as GenerationId, traceparent)
       return response

@@ -9,6 +9,7 @@ import type { Killed } from '#domain/snapshot/watch.ts'
 import type { CredentialReading, HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import { within } from '#domain/within.ts'
+import { STAYING } from '#http/deps.ts'
 import { MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
 import type { RequestLine } from '#http/request-log.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -125,14 +126,14 @@ class Processes implements Serving, Host {
   /** Begins once this gateway drains. */
   private drainChild: ((child: Child) => void) | null = null
   private highest = 0
-  private isDraining = false
+  private readonly leaving = { ...STAYING }
 
   constructor(given: ProcessesOptions, options: ServingOptions) {
     this.given = given
     this.options = options
     const { settings, version, timings, masterKey } = options
     this.url = given.before?.url ?? reserve(options.listen)
-    this.askAsKey = askHere(options, () => this.isDraining)
+    this.askAsKey = askHere(options, this.leaving)
     this.settings = {
       listen: {
         hostname: options.listen.hostname,
@@ -175,7 +176,7 @@ class Processes implements Serving, Host {
     const child: Child = { link, begun: this.begin(link, epoch, isMoved), report: NOTHING }
     this.children.set(epoch, child)
     // What it has in progress is not cut, also where it comes late. One that was just started has nothing.
-    if (!isMoved && this.isDraining) link.close()
+    if (!isMoved && this.leaving.isDraining) link.close()
     else this.drainChild?.(child)
     this.came(epoch)
     return (method, args) => Reflect.apply(Reflect.get(told, method), told, args)
@@ -294,7 +295,7 @@ class Processes implements Serving, Host {
   }
 
   draining(): boolean {
-    return this.isDraining
+    return this.leaving.isDraining
   }
 
   async kill(id: GenerationId): Promise<Killed> {
@@ -307,7 +308,7 @@ class Processes implements Serving, Host {
   }
 
   async drain(times: DrainTimes, hurried: Promise<void>): Promise<void> {
-    this.isDraining = true
+    this.leaving.isDraining = true
     this.given.crew.retire()
     const drained: Promise<unknown>[] = []
     this.drainChild = ({ link, begun }) => {
@@ -325,7 +326,7 @@ class Processes implements Serving, Host {
   }
 
   async close(): Promise<void> {
-    this.isDraining = true
+    this.leaving.isDraining = true
     await this.given.crew.close()
   }
 }

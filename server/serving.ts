@@ -11,8 +11,9 @@ import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import type { CompletionDeps, Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import { createApi } from '#http/app.ts'
-import { type ApiDeps, toApiDeps } from '#http/deps.ts'
+import { type ApiDeps, type Leaving, STAYING, toApiDeps } from '#http/deps.ts'
 import { shuttingDown } from '#http/render-error.ts'
+import type { Connections } from '#http/request-context.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import type { RunningWalks } from '#http/running-walks.ts'
 import { openSeals } from '#http/seals.ts'
@@ -41,7 +42,7 @@ export interface ServingOptions {
   before(fetch: Fetch): Fetch
 }
 
-export type Fetch = (request: Request) => Response | Promise<Response>
+export type Fetch = (request: Request, connections: Connections) => Response | Promise<Response>
 
 export interface DrainTimes {
   /** For so long a balancer may take to notice that it is to send no more: what it sends meanwhile is served. */
@@ -91,14 +92,8 @@ export type Serve = (options: ServingOptions) => Promise<Serving>
 
 /** Serves in this process. @throws where it cannot listen */
 export const serveHere = async (options: ServingOptions): Promise<ServingHere> => {
-  let unready = false
-  let draining = false
-  const deps = toDeps(options, {
-    draining: () => draining,
-    unready: () => unready,
-    disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
-    restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
-  })
+  const leaving = { ...STAYING }
+  const deps = toDeps(options, leaving)
   const { running, health } = deps
   const asked = askedReadings(health, deps.store.catalogue)
   const listener: Listener = listen(options.listen, options.before(createApi(deps).fetch))
@@ -129,7 +124,7 @@ export const serveHere = async (options: ServingOptions): Promise<ServingHere> =
     paces: health.pace.readings,
     stuck: () => 0,
     askAsKey: askAsKey(deps),
-    draining: () => draining,
+    draining: () => leaving.isDraining,
     async kill(id) {
       const walk = running
         .list()
@@ -137,9 +132,9 @@ export const serveHere = async (options: ServingOptions): Promise<ServingHere> =
       return walk && { ended: await end(walk) }
     },
     async drain({ unreadyMs, drainMs }, hurried) {
-      unready = true
+      leaving.isUnready = true
       if (unreadyMs > 0) await within(hurried, unreadyMs)
-      draining = true
+      leaving.isDraining = true
       await drain(running, drainMs, hurried)
     },
     close: () => listener.close(),
@@ -151,19 +146,12 @@ export const serveHere = async (options: ServingOptions): Promise<ServingHere> =
 }
 
 /** For a process that serves none itself: what is asked so is not among the requests in progress of those that do. */
-export const askHere = (options: ServingOptions, draining: () => boolean): AskAsKey =>
-  askAsKey(
-    toDeps(options, {
-      draining,
-      unready: draining,
-      disableIdleTimeout: () => {},
-      restoreIdleTimeout: () => {},
-    }),
-  )
+export const askHere = (options: ServingOptions, leaving: Readonly<Leaving>): AskAsKey =>
+  askAsKey(toDeps(options, leaving))
 
 const toDeps = (
   { store, clock, settings, timings, masterKey, upstreamFor, log, version, ended }: ServingOptions,
-  moment: Pick<ApiDeps, 'draining' | 'unready' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
+  leaving: Readonly<Leaving>,
 ): ApiDeps =>
   toApiDeps({
     store,
@@ -175,7 +163,7 @@ const toDeps = (
     log,
     version,
     ended,
-    ...moment,
+    leaving,
   })
 
 /** How long an operator waits for one request whose upstream ignores its abort; a drain waits longer. */

@@ -22,7 +22,6 @@ export function openPorts(world: World) {
       return {
         port: one.port,
         pendingRequests: 0,
-        timeout() {},
         requestIP: () => null,
         async stop() {
           one.isStopped = true

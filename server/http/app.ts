@@ -6,7 +6,7 @@ import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { API_PATHS, type Method, type Place, ROOT_PATHS } from './paths.ts'
 import { answerError } from './render-error.ts'
-import { RequestContext, respond } from './request-context.ts'
+import { type Connections, RequestContext, respond } from './request-context.ts'
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
 import { routeNotFound } from './route-not-found.ts'
 import { showGeneration } from './routes/generation.ts'
@@ -107,8 +107,10 @@ export function createApi(options: ApiOptions): Hono {
     app.on(route.method, route.path, (c) => answerRoute(deps, c, route, c.req.param('id') ?? ''))
   }
   const { fetch } = app
-  app.fetch = (request, env, context) =>
-    isChat(request) ? handle(deps, request, 'chat', answerChat) : fetch(request, env, context)
+  app.fetch = (request, env) => {
+    if (!isChat(request)) return fetch(request, env)
+    return handle(deps, toContext(deps, request, 'chat', env), answerChat)
+  }
   app.options('*', (c) => preflight(deps, c.req.raw))
   app.notFound((c) => answerOther(deps, c))
   app.onError((thrown, c) =>
@@ -140,13 +142,16 @@ async function stateLength(request: Request, answer: Promise<Response>): Promise
   return new Response(null, response)
 }
 
-const answerRoute = (deps: ApiDeps, c: Context, route: ApiRoute, id: string): Promise<Response> =>
-  stateLength(
-    c.req.raw,
-    handle(deps, c.req.raw, route.name, (_deps, context) =>
-      route.answer(deps, context, { id, query: c.req.query() }),
-    ),
-  )
+function answerRoute(deps: ApiDeps, c: Context, route: ApiRoute, id: string): Promise<Response> {
+  const { raw } = c.req
+  const asked = toContext(deps, raw, route.name, c.env)
+  const answer = () => route.answer(deps, asked, { id, query: c.req.query() })
+  return stateLength(raw, handle(deps, asked, answer))
+}
+
+/** `env` is what the listener passes along; nothing comes along with a request from within. */
+const toContext = ({ clock }: ApiDeps, request: Request, route: string, env: unknown) =>
+  new RequestContext(clock, request, route, env as Connections | undefined)
 
 /** A base URL that ends in a slash makes a path with two; a path may also end in one. Both are served as if it were not there. */
 function answerOther(deps: ApiDeps, c: Context): Promise<Response> {
@@ -175,15 +180,13 @@ function idIn({ path: pattern }: ApiRoute, path: string): string {
 /** Runs a route and converts what it throws to an error response. */
 async function handle(
   deps: ApiDeps,
-  request: Request,
-  name: string,
+  context: RequestContext,
   answer: (deps: ApiDeps, context: RequestContext) => Promise<Response>,
 ): Promise<Response> {
-  const context = new RequestContext(deps.clock, request, name)
   try {
-    checkAddress(request)
+    checkAddress(context.request)
     const response = await answer(deps, context)
-    if (deps.log !== null && !context.streams && !QUIET.has(name)) {
+    if (deps.log !== null && !context.streams && !QUIET.has(context.route)) {
       deps.log(toRequestLine(context, response.status, null, deps.clock))
     }
     return response

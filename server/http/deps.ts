@@ -26,15 +26,18 @@ export interface ApiDeps extends CompletionDeps {
   readonly version: string
   /** Writes one line per request; null disables the log. */
   readonly log: RequestLog | null
-  /** True once the gateway accepts no new chat requests. */
-  draining(): boolean
-  /** True from the moment on when balancers are to send no more, which may be before that. */
-  unready(): boolean
-  /** Called once a body is read: from then on the client waits for the upstream, so the listener must not close the connection. */
-  disableIdleTimeout(request: Request): void
-  /** Called when the answer is complete, so that an idle connection is closed again. */
-  restoreIdleTimeout(request: Request): void
+  readonly leaving: Readonly<Leaving>
 }
+
+/** How far the gateway is on its way out. */
+export interface Leaving {
+  /** Balancers are to send no more. */
+  isUnready: boolean
+  /** It accepts no new chat requests, perhaps later than that. */
+  isDraining: boolean
+}
+
+export const STAYING: Readonly<Leaving> = { isUnready: false, isDraining: false }
 
 /** The required dependencies, and those with a default. */
 export type ApiOptions = Omit<CompletionDeps, 'health' | 'sessions' | 'queue' | 'ended'> & {
@@ -57,9 +60,6 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   version: '0',
   log: null,
   ended: () => {},
-  draining: () => false,
-  unready: () => false,
-  disableIdleTimeout: () => {},
-  restoreIdleTimeout: () => {},
+  leaving: STAYING,
   ...options,
 })

@@ -8,6 +8,7 @@ import { holdsSecret } from '#domain/secret.ts'
 import type { Walk } from '#domain/walk/walk.ts'
 import { NO_QUOTA, type QuotaReading } from '#domain/window.ts'
 import type { TakenBytes } from './read/byte-budget.ts'
+import { IDLE_SECONDS } from './timings.ts'
 
 export const ACCEPTED_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -25,6 +26,12 @@ export interface Generation {
   readonly loweredBound: number | null
   /** Who answers; null before anybody does. */
   readonly head: Pick<AnswerHead, 'model' | 'provider'> | null
+}
+
+/** The connections that requests come by. */
+export interface Connections {
+  /** Lets that of a request be idle for so long; for ever with 0. */
+  timeout(request: Request, seconds: number): void
 }
 
 /** Filled in step by step; fields of later steps stay null if one fails. */
@@ -48,13 +55,26 @@ export class RequestContext implements Arrival {
   generation: Generation | null = null
   /** The body is streamed after the headers; the stream also logs the request. */
   streams = false
+  /** Undefined for a request from within, which comes by none. */
+  private readonly connections: Connections | undefined
 
-  constructor(clock: Clock, request: Request, route: string) {
+  constructor(clock: Clock, request: Request, route: string, connections?: Connections) {
     this.request = request
     this.route = route
+    this.connections = connections
     this.arrivedAt = clock.now()
     this.arrivedMs = clock.monotonicMs()
     this.requestId = readRequestId(request, this.arrivedAt)
+  }
+
+  /** Once its body is read: from then on the client waits for the upstream. */
+  disableIdleTimeout(): void {
+    this.connections?.timeout(this.request, 0)
+  }
+
+  /** Once its answer is complete; else the connection would stay open for ever. */
+  restoreIdleTimeout(): void {
+    this.connections?.timeout(this.request, IDLE_SECONDS)
   }
 }
 

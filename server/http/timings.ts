@@ -11,6 +11,9 @@ export interface Timings {
   readonly stalledReaderMs: number
 }
 
+/** How long a connection may be idle. */
+export const IDLE_SECONDS = 120
+
 export const DEFAULT_TIMINGS: Timings = {
   bodyDeadlineMs: 120_000,
   headerWaitMs: 10_000,

@@ -43,6 +43,25 @@ async function refusal(response: Response) {
 const BAD_BODY = '{'
 const BAD_MODEL = hello({ model: 'nobody/none' })
 
+test.each([
+  '/v1/chat/completions',
+  '/v1//chat/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+])('%s: while a provider is asked the connection may be idle', async (path) => {
+  const { deps, app } = await open()
+  const { bearer } = await deps.issue()
+  const seconds: number[] = []
+  const headers = { 'Content-Type': 'application/json', ...bearer }
+  const body = JSON.stringify(hello({ max_tokens: 10 }))
+  const request = new Request(`http://gateway.test${path}`, { method: 'POST', headers, body })
+  const response = await app.fetch(request, {
+    timeout: (_: Request, set: number) => seconds.push(set),
+  })
+  await response.text()
+  expect([response.status, ...seconds]).toEqual([200, 0, 120])
+})
+
 test('the refusal of a revoked key carries the rate headers', async () => {
   const { deps, chat, clock } = await open()
   const { key, bearer } = await deps.issue({ rpm: 5 })
@@ -219,7 +238,7 @@ describe('retry advice to the client', () => {
   test('a gateway that is shutting down asks for a retry', async () => {
     const deps = await furnish()
     const { bearer } = await deps.issue()
-    const { chat, get } = openApi(deps, { draining: () => true })
+    const { chat, get } = openApi(deps, { leaving: { isUnready: true, isDraining: true } })
     const { headers, status, code } = await refusal(await chat(bearer, hello()))
     expect([status, code, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
       503,

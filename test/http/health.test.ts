@@ -34,7 +34,7 @@ test.each([
 ] as const)('%s', async (_, read, draining, status, checks) => {
   const { get } = openApi(
     { ...deps, store: { ...deps.store, health: read } },
-    { unready: () => draining },
+    { leaving: { isUnready: draining, isDraining: false } },
   )
   const response = await get('/readyz')
   expect(response.status).toBe(status)

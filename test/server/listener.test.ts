@@ -203,12 +203,12 @@ test('only a request that waits for its answer may be idle for long; afterwards 
   const held: Request[] = []
   const listener = listen(
     { hostname: '127.0.0.1', port: 0 },
-    async (request) => {
+    async (request, connections) => {
       if (!request.url.endsWith('/held')) return await never
       held.push(request)
-      listener.disableIdleTimeout(request)
+      connections.timeout(request, 0)
       await lost
-      listener.restoreIdleTimeout(request)
+      connections.timeout(request, 1)
       return new Response('late')
     },
     1,
@@ -224,6 +224,22 @@ test('only a request that waits for its answer may be idle for long; afterwards 
   await eventually(() => client.closed, 'the idle connection is closed')
   expect(held).toHaveLength(1)
   await listener.close()
+})
+
+test('who retires tells the clients that keep a connection to take another', async () => {
+  const listener = listen({ hostname: '127.0.0.1', port: 0 }, () => new Response('here'))
+  const client = dial(listener.url)
+  const ask = async (answers: number) => {
+    client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    const whole = () => client.received.split('here').length > answers
+    await eventually(whole, `answer ${answers} comes`)
+  }
+  await ask(1)
+  expect(client.received.toLowerCase()).not.toContain('connection: close')
+  const retired = listener.retire()
+  await ask(2)
+  expect(client.received.toLowerCase()).toContain('connection: close')
+  await Promise.all([listener.close(), retired])
 })
 
 test('the admin socket can be opened only by its owner', async () => {

@@ -16,7 +16,7 @@ export async function ready(deps: ApiDeps, context: RequestContext): Promise<Res
   const checks = {
     store_writable: health?.writable ?? false,
     schema_current: health !== null && health.schemaVersion === health.newestSchemaVersion,
-    accepting_requests: !deps.unready(),
+    accepting_requests: !deps.leaving.isUnready,
   }
   const ok = Object.values(checks).every(Boolean)
   return renderJson(context, { status: ok ? 'ok' : 'unavailable', checks }, ok ? 200 : 503)

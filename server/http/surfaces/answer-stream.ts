@@ -255,7 +255,7 @@ class StreamedAnswer implements PieceSource, StepReader {
     this.isClosed = true
     const { deps, context } = this
     context.taken?.release()
-    deps.restoreIdleTimeout(context.request)
+    context.restoreIdleTimeout()
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock))
   }
 }

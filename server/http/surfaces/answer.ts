@@ -24,13 +24,13 @@ export async function answerWork(
   surface: Surface,
 ): Promise<Response> {
   const caller = requireOrdinary(await findCaller(deps, context))
-  if (deps.draining()) throw shuttingDown()
+  if (deps.leaving.isDraining) throw shuttingDown()
   const { headers } = context.request
   const idempotencyKey = readIdempotencyKey(headers)
   const isDryRun = readDryRun(headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
   // It may have come slowly.
-  if (deps.draining()) throw shuttingDown()
+  if (deps.leaving.isDraining) throw shuttingDown()
   const read = surface.readRequest(body, headers)
   const session = readSession(body.fields, headers)
   const request = session === undefined ? read : { ...read, session }
@@ -42,7 +42,7 @@ export async function answerWork(
       ? null
       : { key: idempotencyKey, digest: await digest(named(body.text, request)) }
 
-  deps.disableIdleTimeout(context.request)
+  context.disableIdleTimeout()
   const walk = new Walk(deps, caller, request, repeat)
   context.walk = walk
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
@@ -59,7 +59,7 @@ export async function answerWork(
     request.source?.letGo()
     return await replay(deps, context, thrown.answer)
   } finally {
-    if (!context.streams) deps.restoreIdleTimeout(context.request)
+    if (!context.streams) context.restoreIdleTimeout()
   }
 }
 

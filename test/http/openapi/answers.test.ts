@@ -251,7 +251,8 @@ test('keys: issued, listed, read, changed, revoked', async () => {
 test('health, and readiness also while the gateway stops', async () => {
   await open()('GET', '/healthz')
   await open()('GET', '/readyz')
-  expect((await open({ unready: () => true })('GET', '/readyz')).status).toBe(503)
+  const leaving = open({ leaving: { isUnready: true, isDraining: false } })
+  expect((await leaving('GET', '/readyz')).status).toBe(503)
   await open()('GET', '/openapi.json')
 })
 
@@ -299,7 +300,8 @@ describe('a refusal', () => {
       )
       statuses.push((await open({ upstream })('POST', CHAT, IMAGE, everyLimit)).status)
     }
-    statuses.push((await open({ draining: () => true })('POST', CHAT, hello(), everyLimit)).status)
+    const drained = open({ leaving: { isUnready: true, isDraining: true } })
+    statuses.push((await drained('POST', CHAT, hello(), everyLimit)).status)
     expect(statuses).toEqual([400, 502, 503, 502, 504, 502, 503])
   })
 })

@@ -15,14 +15,14 @@ import { readMessagesRequest } from './read-request.ts'
 
 export async function countTokens(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const { key } = requireOrdinary(await findCaller(deps, context))
-  if (deps.draining()) throw shuttingDown()
+  if (deps.leaving.isDraining) throw shuttingDown()
   const end = deps.counts.begin(key, deps.clock.monotonicMs())
   try {
     const { headers, signal } = context.request
     const body = await readBody(context, deps.timings.bodyDeadlineMs)
     const request = readMessagesRequest(body, headers)
     context.model = request.model
-    deps.disableIdleTimeout(context.request)
+    context.disableIdleTimeout()
     const { requestId } = context
     const counted = await countPrompt(deps, { key, request, requestId, signal })
     await readQuota(deps, context)
@@ -30,6 +30,6 @@ export async function countTokens(deps: ApiDeps, context: RequestContext): Promi
     return respond(context, JSON_TEXT, toBody([text], context.taken))
   } finally {
     end()
-    deps.restoreIdleTimeout(context.request)
+    context.restoreIdleTimeout()
   }
 }
