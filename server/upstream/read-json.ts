@@ -114,17 +114,22 @@ export const readChoiceIndex = (value: unknown, position: number): number =>
     ? value
     : position
 
-/** The fields that are not in `known` and not empty; null when there are none. */
+/** Whether a field of an answer is passed on, which is known by name and has a value. */
+export type IsPassed = (value: unknown, name: string) => boolean
+
+const isFilled: IsPassed = (value) => !Array.isArray(value) || value.length > 0
+
+/** The fields that are not in `known`, and pass; null when there are none. */
 export function readUnknownFields(
   object: JsonObject,
   known: ReadonlySet<string>,
+  isPassed = isFilled,
 ): JsonObject | null {
   let fields: Record<string, unknown> | null = null
   for (const name in object) {
     if (known.has(name)) continue
     const value = object[name]
-    if (value === null || value === undefined) continue
-    if (Array.isArray(value) && value.length === 0) continue
+    if (value === null || value === undefined || !isPassed(value, name)) continue
     fields ??= {}
     fields[name] = value
   }

@@ -3,7 +3,7 @@ import type { ChatEvent, FinishReason, JsonObject, ToolCallDelta } from '#domain
 import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { CallIds } from '../call-id.ts'
-import { parseText, readChoiceIndex, readUnknownFields } from '../read-json.ts'
+import { type IsPassed, parseText, readChoiceIndex, readUnknownFields } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
 import { fromErrorInside } from './from-error.ts'
@@ -21,7 +21,7 @@ export function fromResponse(body: unknown, scrub: Scrub): Translated {
     if (choices.length === 0) return broken('its answer holds no choices')
     for (let position = 0; position < choices.length; position++)
       fromChoice(choices[position], position, events)
-    noteAnswerFields(null, body, events)
+    noteAnswerFields(body, events)
   }
   if (usage) events.push(usage)
   return { events, failure }
@@ -329,36 +329,25 @@ export function noteChoiceFields(value: JsonObject, choice: number, into: ChatEv
   if (fields) into.push({ type: 'choice-fields', choice, fields })
 }
 
-/** The values passed on so far. */
-export interface AnswerFields {
-  said: Map<string, unknown> | null
-}
+const always: IsPassed = () => true
 
-/** Appends an event when a chunk has a new or changed field. `memory` is null for a whole answer. */
-export function noteAnswerFields(
-  memory: AnswerFields | null,
-  chunk: JsonObject,
-  into: ChatEvent[],
-): void {
-  let fields: Record<string, unknown> | null = null
-  for (const name in chunk) {
-    if (KNOWN_OF_ANSWER.has(name)) continue
-    const value = chunk[name]
-    if (value === null || value === undefined) continue
-    if (memory !== null && !hasChanged(memory, name, value)) continue
-    fields ??= {}
-    fields[name] = value
-  }
+/** Appends an event when an answer, or a chunk of one, has fields that are not known here. */
+export function noteAnswerFields(body: JsonObject, into: ChatEvent[], isPassed = always): void {
+  const fields = readUnknownFields(body, KNOWN_OF_ANSWER, isPassed)
   if (fields) into.push({ type: 'answer-fields', fields })
 }
 
-function hasChanged(memory: AnswerFields, name: string, value: unknown): boolean {
-  // Perplexity repeats its lists of citations in every chunk; they are compared as JSON.
-  const mark = typeof value === 'object' ? JSON.stringify(value) : value
-  memory.said ??= new Map()
-  if (memory.said.get(name) === mark) return false
-  memory.said.set(name, mark)
-  return true
+/** For the chunks of one stream: a field passes where it is new or has changed. */
+export function startChanges(): IsPassed {
+  let said: Map<string, unknown> | null = null
+  return (value, name) => {
+    // Perplexity repeats its lists of citations in every chunk; they are compared as JSON.
+    const mark = typeof value === 'object' ? JSON.stringify(value) : value
+    said ??= new Map()
+    if (said.get(name) === mark) return false
+    said.set(name, mark)
+    return true
+  }
 }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {

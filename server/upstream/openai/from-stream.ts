@@ -9,12 +9,12 @@ import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
 import { fromErrorInside } from './from-error.ts'
 import {
-  type AnswerFields,
   findError,
   fromFinish,
   fromMessage,
   noteAnswerFields,
   noteChoiceFields,
+  startChanges,
   type ToolCalls,
 } from './from-response.ts'
 import { findUsage, toUsageEvent } from './from-usage.ts'
@@ -35,7 +35,7 @@ export const startStream = (scrub: Scrub): Translation => new OpenAiStream(scrub
 class OpenAiStream implements Translation {
   private readonly scrub: Scrub
   private readonly choices: Choice[] = []
-  private readonly answerFields: AnswerFields = { said: null }
+  private readonly hasChanged = startChanges()
   private usage: ReturnType<typeof toUsageEvent>
   private counted = false
   /** Content has arrived after the last usage, which therefore does not cover the whole answer. */
@@ -88,7 +88,7 @@ class OpenAiStream implements Translation {
       this.isBehind = true
       this.counted = true
     }
-    noteAnswerFields(this.answerFields, chunk, batch)
+    noteAnswerFields(chunk, batch, this.hasChanged)
   }
 
   /** Whether the chunk has a usage or a cost. */

@@ -26,7 +26,7 @@ export function fromImages(body: unknown, choices: number, scrub: Scrub): Transl
     for (let choice = 0; choice < choices; choice++) {
       events.push({ type: 'finish', choice, reason: 'stop', native: 'stop' })
     }
-    noteAnswerFields(null, body, events)
+    noteAnswerFields(body, events)
   }
   const usage = toUsageEvent(body['usage'], fromImageUsage(body['usage']))
   if (usage) events.push(usage)
