@@ -83,10 +83,10 @@ function toCredential({ username, password }: URL): string {
   return `proxy-authorization: Basic ${pair.toString('base64')}\r\n`
 }
 
+/** Head and body, in order. */
 export interface RequestText {
-  readonly head: string
-  readonly body: Message['body']
-  /** Length of head and body in UTF-8. */
+  readonly pieces: readonly (string | Uint8Array)[]
+  /** Their length in UTF-8. */
   readonly bytes: number
 }
 
@@ -99,29 +99,21 @@ export function toRequestText(
   { requestPrefix }: Target,
   { headers, requestId, body }: Message,
 ): RequestText {
-  const bodyBytes = countBytes(body)
+  const pieces = typeof body === 'string' || body instanceof Uint8Array ? [body] : body
+  let bodyBytes = 0
+  for (const piece of pieces) bodyBytes += Buffer.byteLength(piece)
   const own = requestId === undefined ? '' : `x-request-id: ${requestId}\r\n`
   // Only a GET has none.
   const length = bodyBytes === 0 ? '' : `content-length: ${bodyBytes}\r\n`
   const head = `${requestPrefix}${length}${toLines(headers)}${own}\r\n`
-  return { head, body, bytes: head.length + bodyBytes }
-}
-
-function countBytes(body: Message['body']): number {
-  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.byteLength(body)
-  let bytes = 0
-  for (const piece of body) bytes += Buffer.byteLength(piece)
-  return bytes
+  return { pieces: [head, ...pieces], bytes: head.length + bodyBytes }
 }
 
 /** Writes the request to the beginning of `into`, which must be large enough. */
-function writeText({ head, body }: RequestText, into: Buffer): void {
-  let at = into.write(head)
-  for (const piece of toPieces(body)) at += write(piece, into, at)
+function writeText({ pieces }: RequestText, into: Buffer): void {
+  let at = 0
+  for (const piece of pieces) at += write(piece, into, at)
 }
-
-const toPieces = (body: Message['body']): readonly (string | Uint8Array)[] =>
-  typeof body === 'string' || body instanceof Uint8Array ? [body] : body
 
 /** Returns how many bytes it was. */
 function write(piece: string | Uint8Array, into: Buffer, at: number): number {
@@ -188,9 +180,9 @@ const sendBuffer = Buffer.allocUnsafeSlow(262_144)
 
 /** Sends what the socket accepts; the rest follows when it drains. False when the connection is closed. */
 export function sendRequest(connection: Connection, request: RequestText): boolean {
-  const { bytes, head, body } = request
+  const { bytes, pieces } = request
   if (bytes > sendBuffer.length) {
-    connection.unsent = [head, ...toPieces(body)]
+    connection.unsent = [...pieces]
     return sendRest(connection)
   }
   writeText(request, sendBuffer)
