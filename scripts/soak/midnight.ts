@@ -10,7 +10,7 @@ import { leave, type SoakNode } from './node.ts'
 const DAY_MS = 86_400_000
 /** From the start of the database until midnight: nodes and load begin meanwhile, and ceilings are used up. */
 const LEAD_MS = 20_000
-/** Before midnight the victim's claims begin to come late, and streams begin that end after it. */
+/** Before midnight streams begin that end after it, and then the victim's claims come late. */
 const EDGE_MS = 2_500
 /** By how much clocks of nodes may be off. */
 const APART_MS = 250
@@ -22,6 +22,7 @@ const RACERS = 6
 /** No stream waits for what others hold. */
 const AMPLE_ANSWERS = 1_000
 const USER = 'somebody'
+const TOO_SLOW = 'this machine is too slow: midnight has come before the load'
 
 type Period = 'day' | 'month'
 
@@ -55,18 +56,19 @@ export async function passMidnight(field: Field): Promise<void> {
   await Promise.all(ceilings.map((one) => useUp(field, one, midnight)))
   const leftMs = midnight - EDGE_MS - pair.now()
   if (leftMs < 0 || leftMs > LEAD_MS) {
-    findings.unexplained('midnight has come before the load: this machine is too slow')
+    findings.unexplained(TOO_SLOW)
     return
   }
   await until(midnight - EDGE_MS)
+  const streams = await Promise.all(nodes.map((node) => beginStream(node, over.key)))
+  if (pair.now() >= midnight) findings.unexplained(TOO_SLOW)
   victim.link.set('slow requests')
-  const streams = nodes.map((node) => answer(field, node, over.key, { stream: true }))
   const racing = raceOver(field, raced, midnight + EDGE_MS)
   await until(midnight + APART_MS)
   await Promise.all(ceilings.map((one) => beginAnew(field, one, midnight)))
   await racing
   victim.link.set('none')
-  await Promise.all(streams)
+  await Promise.all(streams.map((stream) => endStream(field, stream)))
   await checkCharges(field, { over, raced, midnight })
 }
 
@@ -106,14 +108,11 @@ async function issue(field: Field, ceiling: Ceiling): Promise<IssuedCeiling> {
   return { ...ceiling, ...(await issueKey(field, name, '--account', account)) }
 }
 
-/** Its last answer is to be whole, as all that is asked here. */
-async function answer(
-  { findings }: Field,
-  node: SoakNode,
-  secret: string,
-  more: { readonly stream?: true },
-): Promise<void> {
-  const response = await post(node, secret, OVER_MIDNIGHT, more)
+/** Answers with its first word. */
+const beginStream = (node: SoakNode, secret: string): Promise<Response> =>
+  post(node, secret, OVER_MIDNIGHT, { stream: true })
+
+async function endStream({ findings }: Field, response: Response): Promise<void> {
   const isWhole = (await response.text()).endsWith('data: [DONE]\n\n')
   if (isWhole) findings.answered(response.headers.get('x-generation-id') ?? '', true)
   else findings.violation(`a stream over midnight: ${response.status}, not whole`)
