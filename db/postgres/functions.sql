@@ -422,7 +422,7 @@ BEGIN
         IF l_spent[j] >= l_ceiling[j] THEN
           kind := l_kind[j]; v.limit_value := l_ceiling[j]; v.used := l_spent[j];
           v.code := CASE WHEN kind IN (2, 5) THEN 'monthly_spend_limit_exceeded' WHEN kind = 6 THEN 'insufficient_balance' ELSE 'daily_spend_limit_exceeded' END;
-          v.resets_at := CASE WHEN kind IN (2, 5) THEN next_month(c.at / 86400000) * 86400000 WHEN kind = 6 THEN NULL ELSE (c.at / 86400000 + 1) * 86400000 END;
+          v.resets_at := CASE WHEN kind IN (2, 5) THEN next_month(today) * 86400000 WHEN kind = 6 THEN NULL ELSE (today + 1) * 86400000 END;
           EXIT;
         END IF;
       END LOOP;

@@ -1,7 +1,7 @@
 /** Claim → Admission → release: one verdict takes every slot and the hold, or nothing (contract §2, §8). */
 import type { ActivityEntry } from './activity.ts'
 import type { Stale } from './catalogue.ts'
-import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
+import { type Day, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
 import type { AccountId, EpochId, GenerationId, KeyId } from './id.ts'
 import type { Repeat, Repetition, StagedAnswer } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
@@ -74,6 +74,8 @@ export interface Use {
 export interface Standing extends Use {
   readonly key: { readonly limits: Limits }
   readonly inProgress: number
+  /** That its sums are of. After a step of the clock back over midnight it is the day after that of the claim. */
+  readonly today: Day
   readonly account: {
     readonly balance: UsdNanos
     /** Σ of the account's holds, over all its keys. */
@@ -275,10 +277,10 @@ export function judgeClaim(
   return {
     grant,
     refusal:
-      judgeMoney(claim.at, limits, grant.hold, 'exhausted') ??
+      judgeMoney(standing.today, limits, grant.hold, 'exhausted') ??
       judgeWindows(claim, grant, standing, endUser) ??
       judgePlaces(standing) ??
-      judgeMoney(claim.at, limits, grant.hold, 'reserved'),
+      judgeMoney(standing.today, limits, grant.hold, 'reserved'),
   }
 }
 
@@ -475,21 +477,21 @@ function grantFor({ at, offers }: Claim, limits: readonly MoneyLimit[]): Grant {
 
 /** `refuse` selects which of the two verdicts on a ceiling counts as a refusal. */
 function judgeMoney(
-  at: Instant,
+  today: Day,
   limits: readonly MoneyLimit[],
   hold: UsdNanos,
   refuse: 'exhausted' | 'reserved',
 ): Refusal | null {
   for (const limit of limits) {
     if (judgeCeiling(limit.spending, limit.ceiling, hold) === refuse) {
-      return moneyRefusal(at, limit, refuse)
+      return moneyRefusal(today, limit, refuse)
     }
   }
   return null
 }
 
 function moneyRefusal(
-  at: Instant,
+  today: Day,
   { rule, ceiling, spending: { spent, held }, requests }: MoneyLimit,
   verdict: 'exhausted' | 'reserved',
 ): Refusal {
@@ -502,7 +504,7 @@ function moneyRefusal(
     ...(rule.of && { of: rule.of }),
     limitValue: renderUsd(ceiling),
     used: renderUsd(used),
-    resetsAt: isReserved || rule.nextPeriod === null ? null : dayStart(rule.nextPeriod(dayOf(at))),
+    resetsAt: isReserved || rule.nextPeriod === null ? null : dayStart(rule.nextPeriod(today)),
     retryAfterSeconds: isReserved ? RETRY_SOON_SECONDS : null,
     ...(isReserved && { held: { usd: renderUsd(held), requests } }),
   }

@@ -146,6 +146,7 @@ function drawOne(draw: Draw, nth: number): Drawn {
     ofAccount,
     standing: {
       key: { limits },
+      today: dayOf(NOW),
       inProgress: below(5),
       ...drawUse(limits, ofKey, draw),
       account: {

@@ -158,6 +158,7 @@ function standingOf(
     windows,
     standing: {
       key,
+      today: day,
       inProgress: rowOf(tables.keySums, keyId).inProgress,
       ...windows,
       ...spendingOf(tables, ofKey, day),

@@ -268,7 +268,10 @@ export function spendingContract(bench: Bench): void {
       bench.clock.set(at('2026-08-23T00:00:00.500Z'))
       await bench.spend(key, '1')
       bench.clock.set(at('2026-08-22T23:59:59.500Z'))
-      expect((await bench.admit(key)).refusal?.code).toBe('daily_spend_limit_exceeded')
+      expect((await bench.admit(key)).refusal).toMatchObject({
+        code: 'daily_spend_limit_exceeded',
+        resetsAt: at('2026-08-24T00:00:00Z'),
+      })
     })
 
     test('is the true day’s again once a clock that was a year ahead is set back', async () => {
