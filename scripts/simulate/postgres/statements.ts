@@ -5,6 +5,7 @@ import { NEWEST_VERSION, SERVES_FROM } from '#db/postgres/engine/versions.ts'
 import { ACTIVITY_COLUMNS } from '#db/rows/activity-row.ts'
 import { fromKey } from '#db/rows/key-row.ts'
 import { fromLimits } from '#db/rows/limits-column.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { OfferCost } from '#domain/offer-cost.ts'
 import {
   type AskedClaim,
@@ -160,6 +161,7 @@ const DOES: readonly (readonly [words: RegExp, does: Does])[] = [
     ({ tables }) => ({ rows: [{ version: tables.catalogueVersion }] }),
   ],
   [/FROM key_secrets s JOIN/, findKeys],
+  [/^SELECT keys\.id, .* WHERE keys\.id = \$1$/, findKey],
   [/\busage_of\(/, ({ tables }, [ids]) => ({ rows: usageOf(tables, texts(ids)) })],
   [
     /^INSERT INTO activity/,
@@ -241,6 +243,16 @@ function beat({ now }: Moment, values: readonly unknown[]): Deed {
   }
 }
 
+function findKey({ tables }: Moment, [id]: readonly unknown[]): Deed {
+  const key = tables.keys.get(text(id))
+  return { rows: key === undefined ? [] : [foundRow(key)] }
+}
+
+const foundRow = (key: ApiKey): Row => ({
+  ...fromKey(key),
+  account_limits: fromLimits(key.accountLimits),
+})
+
 function findKeys({ tables }: Moment, [digests]: readonly unknown[]): Deed {
   const asked = new Set(texts(digests))
   const rows = tables.customers.flatMap(({ id, secret }): Row[] => {
@@ -248,8 +260,7 @@ function findKeys({ tables }: Moment, [digests]: readonly unknown[]): Deed {
     const key = tables.keys.get(id)
     if (key === undefined || !asked.has(`\\x${sha256.toString('hex')}`)) return []
     const catalogue = tables.catalogueVersion
-    const account_limits = fromLimits(key.accountLimits)
-    return [{ ...fromKey(key), account_limits, sha256, secret_ends: null, catalogue }]
+    return [{ ...foundRow(key), sha256, secret_ends: null, catalogue }]
   })
   return { rows }
 }
