@@ -8,6 +8,7 @@ import { globalFlags, signedAsOperands, splitWords } from './command-line.ts'
 import { endWithError, usageError } from './exit.ts'
 import { refuseSecrets } from './flags/read-secret.ts'
 import { toLostOutput } from './gateway/operator.ts'
+import { unreadableAnswer } from './gateway/served-version.ts'
 import { NOUNS, type Noun } from './nouns.ts'
 import { UnwritableError, writeOut } from './terminal/streams.ts'
 
@@ -99,7 +100,8 @@ async function run(root: Command, command: Command, typed: readonly string[]): P
   try {
     await root.parseAsync(typed, { from: 'user' })
   } catch (thrown) {
-    if (thrown instanceof UnwritableError) throw await toLostOutput(thrown)
+    const lost = thrown instanceof UnwritableError ? thrown : unreadableAnswer(thrown)
+    if (lost !== null) throw await toLostOutput(lost)
     const { nameFields } = await import('./flags/name-fields.ts')
     throw nameFields(thrown, command)
   }

@@ -12,6 +12,7 @@ import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { openStoreOf, toOperatorDeps } from './open-operator.ts'
 import { fromErrorBody, NO_TIMEOUT } from './operator.ts'
+import { seeVersion } from './served-version.ts'
 import { splitLines } from './split-lines.ts'
 
 /**
@@ -29,6 +30,7 @@ export async function* readLines(
     (await askRunning(target, path)) ?? (await askStore(context, path, notRunning))
   try {
     noteDemo(target)
+    seeVersion(target, response)
     if (!response.ok) throw fromErrorBody((await response.json()) as OperatorErrorBody)
     for await (const line of splitLines(response.body)) yield line === '' ? null : JSON.parse(line)
   } catch (cause) {

@@ -17,11 +17,12 @@ import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { type OpenOptions, openStoreOf, toOperatorDeps } from './open-operator.ts'
 import { operatorName } from './operator-name.ts'
+import { seeVersion } from './served-version.ts'
 
 const carriedOut = new Set<VerbName>()
 
-/** The error for output that cannot be written; where something was changed before, it says so: repeating the command would change it again. */
-export async function toLostOutput(cause: UnwritableError): Promise<Error> {
+/** The error for output that cannot be written, or made; where something was changed before, it says so: repeating the command would change it again. */
+export async function toLostOutput(cause: UnwritableError | CommandError): Promise<Error> {
   for (const name of carriedOut) {
     const verb: AnyVerb = await VERBS[name]()
     if (!verb.isMutation) continue
@@ -197,6 +198,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
     )
   }
   noteDemo(context)
+  seeVersion(context, response)
   const record: unknown = await response.json()
   if (response.ok) return { record }
   throw toDamageError(fromErrorBody(record as OperatorErrorBody), true)

@@ -23,6 +23,9 @@ export interface OperatorErrorBody {
 /** The caller's name, percent-encoded; trusted, because only the owner can open the socket. */
 const OPERATOR_HEADER = 'x-operator'
 
+/** By it a command sees that the gateway that serves is of another version. */
+const VERSION_HEADER = 'x-gateway-version'
+
 /** Answers verbs with JSON; the permissions of the socket are its only authentication. */
 export function operatorApp(
   deps: Omit<OperatorDeps, 'who'>,
@@ -30,9 +33,10 @@ export function operatorApp(
 ): Hono {
   const app = new Hono()
 
-  app.use(async (_, next) => {
+  app.use(async (c, next) => {
     await deps.watch?.look()
     await next()
+    c.res.headers.set(VERSION_HEADER, deps.version)
   })
 
   app.get('/tail', async (c) => {

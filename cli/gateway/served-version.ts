@@ -1,0 +1,31 @@
+/** The version of the gateway that answered: after an upgrade the one before serves until it is restarted, and what it answers may have another shape. */
+import { CommanderError } from 'commander'
+import { GatewayError } from '#domain/errors.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { printNote } from '../terminal/output.ts'
+import { VERSION } from '../version.ts'
+
+/** Of a gateway of another version that has answered this command; 0.1.0 does not say which it is. */
+let other: string | null = null
+
+/** Notes once that a gateway of another version answers. */
+export function seeVersion(context: Context, { headers }: Response): void {
+  const served = headers.get('x-gateway-version')
+  if (served === VERSION || other !== null) return
+  other = served === null ? 'an older version' : `v${served}`
+  printNote(
+    context,
+    `! the running gateway is of ${other}, this command of v${VERSION}: ${RESTART}`,
+  )
+}
+
+const RESTART = 'restart the gateway with the newer one'
+
+/** The error for a crash where a gateway of another version has answered; null where there is another reason. */
+export function unreadableAnswer(thrown: unknown): CommandError | null {
+  const isTold = [CommandError, GatewayError, CommanderError].some((kind) => thrown instanceof kind)
+  if (other === null || isTold) return null
+  const message = `what the running gateway answers, of ${other}, cannot be read by v${VERSION}`
+  return new CommandError('other_version', EXIT.failed, message, RESTART)
+}

@@ -1,0 +1,65 @@
+/** A gateway that was not restarted after an upgrade, or is newer: what it answers may have another shape. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { SNAPSHOT } from '#test/cli/dashboard/fixed-snapshot.ts'
+import { openCli } from '#test/support/cli-harness.ts'
+
+/** A gateway that gives every command this answer. */
+function serve(answer: object, headers: Record<string, string>) {
+  const cli = openCli()
+  const run = join(cli.dataDir, 'run')
+  mkdirSync(run, { recursive: true })
+  const server = Bun.serve({
+    unix: join(run, 'admin.sock'),
+    fetch: () => new Response(`${JSON.stringify(answer)}\n`, { headers }),
+  })
+  onTestFinished(async () => {
+    await server.stop(true)
+    cli.close()
+  })
+  return cli
+}
+
+const VERSION = Bun.spawnSync([BINARY, '--version']).stdout.toString().trim()
+const NEWER = { 'x-gateway-version': '9.9.9' }
+
+test('a command says once that the gateway is of another version, but not in data', async () => {
+  const older = `! the running gateway is of an older version, this command of v${VERSION}: restart the gateway with the newer one\n`
+  const rate = {
+    pair: 'USD/RUB',
+    rub_per_usd: '90',
+    effective_from: null,
+    set_by_operator: false,
+    history: [],
+  }
+  const cli = serve(rate, {})
+  expect((await cli.runBeside(['rates'])).err).toBe(older)
+  expect((await cli.runBeside(['rates', '--json'])).err).toBe('')
+  const newer = serve(rate, NEWER)
+  expect((await newer.runBeside(['rates'])).err).toContain('is of v9.9.9, this command of')
+  const same = serve(rate, { 'x-gateway-version': VERSION })
+  expect((await same.runBeside(['rates'])).err).toBe('')
+})
+
+test('an answer that cannot be read is no crash', async () => {
+  const { code, err } = await serve({ running: true, healthy: true }, NEWER).runBeside(['status'])
+  expect(code).toBe(1)
+  expect(err).toContain(
+    `error: what the running gateway answers, of v9.9.9, cannot be read by v${VERSION}\nhint: restart`,
+  )
+})
+
+test('and says what was carried out', async () => {
+  const cli = serve({}, NEWER)
+  const { code, err } = await cli.runBeside(['limits', 'set', 'prod-web', '--rpm', '5'])
+  expect(code).toBe(1)
+  expect(err).toContain('limits set was carried out, but its output is lost: what the running')
+})
+
+test('a snapshot without the part that is newest is refused by the dashboard', async () => {
+  const { notices: _, ...older } = SNAPSHOT
+  const { code, err } = await serve(older, {}).runBeside(['dashboard', '--once'])
+  expect([code, err]).toEqual([1, expect.stringContaining('its snapshot has no "notices"')])
+})
