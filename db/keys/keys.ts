@@ -140,9 +140,10 @@ function changeKeys(
     engine.change(statements, ({ before, after }) => of.changed(before, after))
 
   return {
-    issue: (key, secret, act) =>
+    issue: (key, secret, act, isFirst = false) =>
       engine.change(
         function* () {
+          if (isFirst) yield* requireNone()
           yield* requireOpen(key.accountId)
           yield* noteAct(act)
           const row = fromKey(key)
@@ -212,6 +213,12 @@ const keepSecret = (secret: Secret, { id, label }: ApiKey, at: Instant): Stateme
     'INSERT INTO key_secrets (sha256, key_id, label, created_at) VALUES ($digest, $id, $label, $at)',
     { digest: toDigest(secret), id, label, at },
   )
+
+/** Another node that is initialised at the same moment may have made the first one. @throws already_exists */
+function* requireNone(): Statements<void> {
+  const row = yield* get('SELECT 1 FROM keys LIMIT 1', {})
+  if (row !== null) throw new GatewayError('already_exists', 'there is a key already')
+}
 
 /** An account that may get keys. @throws account_not_found, account_closed */
 function* requireOpen(id: AccountId): Statements<void> {

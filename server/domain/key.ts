@@ -101,8 +101,8 @@ export interface KeyPage {
 
 /** Port: where keys and their secrets are kept. Every change holds from the next request and is durable before it resolves. */
 export interface Keys {
-  /** Stores the key and a digest of its secret, never the secret itself. */
-  issue(key: ApiKey, secret: Secret, act: Act): Promise<void>
+  /** Stores the key and a digest of its secret, never the secret itself. @throws already_exists for a first key where there is one */
+  issue(key: ApiKey, secret: Secret, act: Act, isFirst?: boolean): Promise<void>
   /** The key that this token opens, whatever its state; none for what is no secret. Called once per request. */
   findBySecret(token: string, at: Instant): Promise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>

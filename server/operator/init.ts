@@ -8,7 +8,7 @@ import { requireKeyName } from '#forms/key-warnings.ts'
 import { credit } from './balance.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
-import { createKey, type IssuedKeyRecord } from './keys.ts'
+import { createFirstKey, type IssuedKeyRecord } from './keys.ts'
 import { type DraftAct, mutation } from './verb.ts'
 
 export interface InitRecord {
@@ -60,15 +60,15 @@ export const initialise = mutation(
   },
 )
 
-/** False where a node that starts at the same moment has made it. */
-const makes = (making: Promise<unknown>): Promise<boolean> =>
-  making.then(
-    () => true,
-    (thrown) => {
-      if (thrown instanceof GatewayError && thrown.code === 'already_exists') return false
-      throw thrown
-    },
-  )
+/** Null where a node that starts at the same moment has made it. */
+const unlessMade = async <Made>(making: Promise<Made>): Promise<Made | null> => {
+  try {
+    return await making
+  } catch (thrown) {
+    if (thrown instanceof GatewayError && thrown.code === 'already_exists') return null
+    throw thrown
+  }
+}
 
 /** Null where it is there. */
 async function createAccount(
@@ -79,8 +79,8 @@ async function createAccount(
   const at = clock.now()
   const name = DEFAULT_ACCOUNT_NAME
   const account = draftAccount(name, at)
-  const isMade = await makes(store.accounts.create(account, act(name, { created: 'account' })))
-  return isMade ? account : null
+  const making = store.accounts.create(account, act(name, { created: 'account' }))
+  return await unlessMade(making.then(() => account))
 }
 
 /** Added only with a new account or when there is no provider, so that a removed demo is not added again. */
@@ -91,7 +91,8 @@ async function addDemo(deps: OperatorDeps, isNew: boolean, act: DraftAct): Promi
   const { provider, cards } = await deps.demoKit(clock.now())
   if (providers.has(provider.name)) return false
   const added = act(provider.name, { created: 'provider', models: cards.length })
-  return await makes(store.providers.add(provider, [], cards, added))
+  const making = store.providers.add(provider, [], cards, added)
+  return (await unlessMade(making.then(() => true))) ?? false
 }
 
 async function firstKey(
@@ -99,7 +100,6 @@ async function firstKey(
   name: string,
   rpm: number | null,
 ): Promise<IssuedKeyRecord | null> {
-  const { totalCount } = await deps.store.keys.list({ includeRevoked: true, limit: 1 })
-  if (totalCount > 0) return null
-  return createKey.run(deps, await createKey.read({ name, rpm_limit: rpm }))
+  const input = await createFirstKey.read({ name, rpm_limit: rpm })
+  return await unlessMade(createFirstKey.run(deps, input))
 }

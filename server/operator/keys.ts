@@ -24,7 +24,7 @@ import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
-import { mutation, verb } from './verb.ts'
+import { type DraftAct, mutation, verb } from './verb.ts'
 import { renderWindows } from './windows-record.ts'
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
@@ -33,37 +33,49 @@ export interface IssuedKeyRecord extends OperatorKeyRecord {
   readonly warnings: readonly string[]
 }
 
-/** The answer contains the secret, only this once. @throws account_not_found */
-export const createKey = mutation(
-  'keys.create',
-  z.strictObject({
-    ...limitsFields,
-    name: nameField,
-    account: accountField,
-    kind: z._default(z.enum(KEY_KINDS), 'ordinary'),
-    note: orNull(noteField),
-    expires_at: orNull(timeField),
-  }),
-  async (deps, input, act): Promise<IssuedKeyRecord> => {
-    const { store, clock } = deps
-    const at = clock.now()
-    const account = await findAccount(deps, input.account)
-    const limits = { ...NO_LIMITS, ...statedLimits(input) }
-    requireAllowance(deps.actor, account, limits)
-    const warnings = [
-      ...(await nameWarnings(store, input.name)),
-      ...maskWarnings(store, limits.allowedModels),
-    ]
-    const secret = newSecret()
-    const { name, kind, note } = input
-    const expiresAt = requireFuture(input.expires_at, at)
-    const madeBy = deps.actor?.personId ?? null
-    const draft = { accountId: account.id, name, kind, note, limits, expiresAt, madeBy }
-    const key = draftKey(draft, secret, at)
-    const issued = { account: account.name, ...describeIssue(key) }
-    await store.keys.issue(key, secret, act(key.id, issued))
-    return { ...(await reportKey(deps, key)), key: secret, warnings }
-  },
+const newKey = z.strictObject({
+  ...limitsFields,
+  name: nameField,
+  account: accountField,
+  kind: z._default(z.enum(KEY_KINDS), 'ordinary'),
+  note: orNull(noteField),
+  expires_at: orNull(timeField),
+})
+
+/** The answer contains the secret, only this once. @throws account_not_found, already_exists for a first key where there is one */
+async function issueKey(
+  deps: OperatorDeps,
+  input: z.output<typeof newKey>,
+  act: DraftAct,
+  isFirst: boolean,
+): Promise<IssuedKeyRecord> {
+  const { store, clock } = deps
+  const at = clock.now()
+  const account = await findAccount(deps, input.account)
+  const limits = { ...NO_LIMITS, ...statedLimits(input) }
+  requireAllowance(deps.actor, account, limits)
+  const warnings = [
+    ...(await nameWarnings(store, input.name)),
+    ...maskWarnings(store, limits.allowedModels),
+  ]
+  const secret = newSecret()
+  const { name, kind, note } = input
+  const expiresAt = requireFuture(input.expires_at, at)
+  const madeBy = deps.actor?.personId ?? null
+  const draft = { accountId: account.id, name, kind, note, limits, expiresAt, madeBy }
+  const key = draftKey(draft, secret, at)
+  const issued = { account: account.name, ...describeIssue(key) }
+  await store.keys.issue(key, secret, act(key.id, issued), isFirst)
+  return { ...(await reportKey(deps, key)), key: secret, warnings }
+}
+
+export const createKey = mutation('keys.create', newKey, (deps, input, act) =>
+  issueKey(deps, input, act, false),
+)
+
+/** The same, but only where there is no key yet. */
+export const createFirstKey = mutation('keys.create', newKey, (deps, input, act) =>
+  issueKey(deps, input, act, true),
 )
 
 const namedKey = z.strictObject({ account: scopeField, key: textField })

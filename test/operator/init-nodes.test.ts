@@ -11,16 +11,19 @@ if (POSTGRES_BIN === null) {
 } else {
   const cluster = clusterForAll(POSTGRES_BIN)
 
-  test('make one account and one provider between them', async () => {
+  test.each([
+    { first_key: false, parts: ['account', 'provider'] },
+    { first_key: true, parts: ['account', 'key', 'provider'] },
+  ])('make one of each between them: $parts', async ({ first_key, parts }) => {
     const address = await cluster.create()
     const deps = await openOperator()
     const nodes = await Promise.all(['a', 'b', 'c'].map((name) => openNode(address, name)))
     const made = await Promise.all(
       nodes.map((store) =>
-        act({ ...deps, store, clock: systemClock as never }, 'init', { first_key: false }),
+        act({ ...deps, store, clock: systemClock as never }, 'init', { first_key }),
       ),
     )
-    expect(made.flatMap(({ created }) => created).toSorted()).toEqual(['account', 'provider'])
+    expect(made.flatMap(({ created }) => created).toSorted()).toEqual(parts)
     expect((await nodes[0]?.audit())?.findings).toEqual([])
   })
 }
