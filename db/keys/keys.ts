@@ -195,11 +195,12 @@ function changeKeys(
     },
 
     // A secret leads to the key alone, also where it is known in memory, and the key is looked at for each request.
-    async revoke(id, act) {
+    async revoke(id, act, accountId) {
       const { at } = act
       const { after } = await change(function* () {
         const before = yield* requireKey(id)
-        if (before.revokedAt !== null) return { before, after: before }
+        const isMoved = accountId !== undefined && before.accountId !== accountId
+        if (isMoved || before.revokedAt !== null) return { before, after: before }
         yield* noteAct(act)
         return { before, after: yield* update({ ...before, revokedAt: at, updatedAt: at }) }
       })

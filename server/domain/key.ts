@@ -127,8 +127,8 @@ export interface Keys {
    * progress are paid by the account that admitted them. @throws key_not_found, key_revoked, account_not_found, account_closed
    */
   move(id: KeyId, accountId: AccountId, act: Act): Promise<Amended<ApiKey>>
-  /** Idempotent: only the first leaves its act. @throws key_not_found */
-  revoke(id: KeyId, act: Act): Promise<ApiKey>
+  /** Idempotent: only the first leaves its act. One that has been moved away from `of` meanwhile stays. @throws key_not_found */
+  revoke(id: KeyId, act: Act, of?: AccountId): Promise<ApiKey>
 }
 
 /** Exact ids, `<provider>/*`, or `*`; null allows every model. */

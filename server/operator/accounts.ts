@@ -163,12 +163,14 @@ export const closeAccount = mutation(
         { param: 'account' },
       )
     }
-    const keys = await listAllKeys(deps, false, found.id)
-    for (const key of keys) {
-      await deps.store.keys.revoke(key.id, act(key.id, describeRevocation(key)))
+    let revoked = 0
+    for (const key of await listAllKeys(deps, false, found.id)) {
+      const revocation = act(key.id, describeRevocation(key))
+      const { accountId } = await deps.store.keys.revoke(key.id, revocation, found.id)
+      if (accountId === found.id) revoked += 1
     }
     const closed = await deps.store.accounts.close(found.id, act(found.id, { name: found.name }))
-    return { ...renderAccount(closed), revoked_keys: keys.length }
+    return { ...renderAccount(closed), revoked_keys: revoked }
   },
 )
 

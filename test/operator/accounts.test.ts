@@ -45,6 +45,23 @@ test('an account is made empty, once by its name, and shown by name or id', asyn
   })
 })
 
+test('a key that another operator moves away while its account is closed stays, and is not counted', async () => {
+  const deps = await openTwo()
+  const moved = await act(deps, 'keys.create', { name: 'oldest', account: 'acme' })
+  for (const name of ['a', 'b', 'c', 'd']) {
+    await act(deps, 'keys.create', { name, account: 'acme' })
+  }
+  const [closed] = await Promise.all([
+    act(deps, 'accounts.close', { account: 'acme' }),
+    act(deps, 'accounts.move-key', { key: moved.id, to: 'default' }),
+  ])
+  expect(closed).toMatchObject({ closed_at: expect.any(String), revoked_keys: 4 })
+  expect(await act(deps, 'keys.show', { key: moved.id })).toMatchObject({
+    account: 'default',
+    status: 'active',
+  })
+})
+
 test('a renamed account keeps its id, its money and its keys; the default one keeps its name', async () => {
   const deps = await openTwo()
   await act(deps, 'balance.top-up', { amount_usd: '7', account: 'acme' })
