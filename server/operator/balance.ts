@@ -102,10 +102,12 @@ export const topUp = mutation(
       if (!earlier) throw thrown
       const isOurs = earlier.accountId === account.id
       if (!isOurs || earlier.amount !== amount) throw await refTaken(deps, earlier)
+      // Read again: the account was read before that entry where both are of one moment.
+      const { name, balance } = await findAccount(deps, account.id)
       return {
-        ...render(account.name, account.balance, rateNow(deps)),
+        ...render(name, balance, rateNow(deps)),
         applied: false,
-        entry: renderEntry(earlier, account.name),
+        entry: renderEntry(earlier, name),
       }
     }
   },

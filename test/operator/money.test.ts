@@ -24,6 +24,14 @@ describe('top-up', () => {
     expect((await act(deps, 'balance.show', {})).balance_usd).toBe('50.00')
   })
 
+  test('that comes twice at once tells both the balance that has it', async () => {
+    const deps = await openFurnished()
+    const input = { amount_usd: '50', ref: 'inv-1' }
+    const both = await Promise.all([1, 2].map(() => act(deps, 'balance.top-up', input)))
+    expect(both.map(({ applied }) => applied).toSorted()).toEqual([false, true])
+    expect(both.map(({ balance_usd }) => balance_usd)).toEqual(['50.00', '50.00'])
+  })
+
   test.each(['0', '-1', '1e3', '0.0000000001', '', 'ten', '99999999999'])(
     'refuses %j',
     async (amount) => {
