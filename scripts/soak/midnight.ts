@@ -9,7 +9,7 @@ import { leave, type SoakNode } from './node.ts'
 
 const DAY_MS = 86_400_000
 /** From the start of the database until midnight: nodes and load begin meanwhile, and ceilings are used up. */
-const LEAD_MS = 20_000
+const LEAD_MS = 30_000
 /** Before midnight streams begin that end after it, and then the victim's claims come late. */
 const EDGE_MS = 2_500
 /** By how much clocks of nodes may be off. */
@@ -53,19 +53,21 @@ export async function passMidnight(field: Field): Promise<void> {
     issueKey(field, 'over', '--daily-usd', usdOf(AMPLE_ANSWERS)),
     issueKey(field, 'raced', '--daily-usd', usdOf(RACED_ANSWERS)),
   ])
-  await Promise.all(ceilings.map((one) => useUp(field, one, midnight)))
+  const before = await Promise.all(ceilings.map((one) => askUntilRefused(field, one)))
   const leftMs = midnight - EDGE_MS - pair.now()
   if (leftMs < 0 || leftMs > LEAD_MS) {
     findings.unexplained(TOO_SLOW)
     return
   }
+  for (const one of before) judgeBefore(field, one, midnight)
   await until(midnight - EDGE_MS)
   const streams = await Promise.all(nodes.map((node) => beginStream(node, over.key)))
   if (pair.now() >= midnight) findings.unexplained(TOO_SLOW)
   victim.link.set('slow requests')
   const racing = raceOver(field, raced, midnight + EDGE_MS)
   await until(midnight + APART_MS)
-  await Promise.all(ceilings.map((one) => beginAnew(field, one, midnight)))
+  const after = await Promise.all(ceilings.map((one) => askUntilRefused(field, one)))
+  for (const one of after) judgeAfter(field, one, midnight)
   await racing
   victim.link.set('none')
   await Promise.all(streams.map((stream) => endStream(field, stream)))
@@ -118,11 +120,18 @@ async function endStream({ findings }: Field, response: Response): Promise<void>
   else findings.violation(`a stream over midnight: ${response.status}, not whole`)
 }
 
-/** How often it is answered until it is refused, each time by another node; and until when that says that it will be. */
+interface Refused {
+  readonly ceiling: Ceiling
+  readonly answered: number
+  /** As the refusal says. */
+  readonly resetsAt: number
+}
+
+/** How often it is answered until it is refused, each time by another node. */
 async function askUntilRefused(
   { findings, nodes }: Field,
-  { name, key }: IssuedCeiling,
-): Promise<{ readonly answered: number; readonly resetsAt: number }> {
+  { key, ...ceiling }: IssuedCeiling,
+): Promise<Refused> {
   for (let answered = 0; ; answered++) {
     const node = nodes[answered % nodes.length] as SoakNode
     const response = await post(node, key, QUICK, { user: USER })
@@ -131,33 +140,34 @@ async function askUntilRefused(
       findings.answered(response.headers.get('x-generation-id') ?? '', true)
       continue
     }
-    if (response.status !== 402) findings.violation(`${name}: ${response.status} ${text}`)
+    if (response.status !== 402)
+      findings.violation(`ceiling of ${ceiling.name}: ${response.status} ${text}`)
     const resetsAt = Date.parse(/"resets_at":"([^"]+)"/.exec(text)?.[1] ?? '')
-    return { answered, resetsAt }
+    return { ceiling, answered, resetsAt }
   }
 }
 
-const expectEnd = ({ findings }: Field, { name }: Ceiling, resetsAt: number, end: number): void => {
-  if (resetsAt !== end)
-    findings.violation(`ceiling of ${name}: says that it ends at ${resetsAt}, not at ${end}`)
-}
-
-async function useUp(field: Field, ceiling: IssuedCeiling, midnight: number): Promise<void> {
-  const { answered, resetsAt } = await askUntilRefused(field, ceiling)
+function judgeBefore(field: Field, refused: Refused, midnight: number): void {
+  const { ceiling, answered } = refused
   if (answered !== ANSWERS)
     field.findings.violation(`ceiling of ${ceiling.name}: ${answered} answers before midnight`)
-  const end = ceiling.period === 'day' ? midnight : nextMonth(midnight - 1)
-  expectEnd(field, ceiling, resetsAt, end)
+  judgeEnd(field, refused, ceiling.period === 'day' ? midnight : nextMonth(midnight - 1))
 }
 
-async function beginAnew(field: Field, ceiling: IssuedCeiling, midnight: number): Promise<void> {
+function judgeAfter(field: Field, refused: Refused, midnight: number): void {
+  const { ceiling, answered } = refused
   const isOpen = ceiling.period === 'day' || isMonthsFirst(midnight)
-  const { answered, resetsAt } = await askUntilRefused(field, ceiling)
   if (answered !== (isOpen ? ANSWERS : 0))
     field.findings.violation(`ceiling of ${ceiling.name}: ${answered} answers after midnight`)
   else field.findings.count(isOpen ? 'ceilings opened by midnight' : 'ceilings kept over midnight')
-  const end = ceiling.period === 'day' ? midnight + DAY_MS : nextMonth(midnight)
-  expectEnd(field, ceiling, resetsAt, end)
+  judgeEnd(field, refused, ceiling.period === 'day' ? midnight + DAY_MS : nextMonth(midnight))
+}
+
+function judgeEnd({ findings }: Field, { ceiling, resetsAt }: Refused, end: number): void {
+  if (resetsAt !== end)
+    findings.violation(
+      `ceiling of ${ceiling.name}: says that it ends at ${resetsAt}, not at ${end}`,
+    )
 }
 
 /** Many ask for the last money of the day before, and for the next day's, at once. */
