@@ -1,5 +1,5 @@
 /** A directory of backups: names, removal of old ones, and clean-up after killed ones. */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isPartial } from '#db/sqlite/files/copy.ts'
 import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
@@ -71,12 +71,28 @@ export const cannotWrite = (path: string, why: string): CommandError =>
   new CommandError('backup_failed', EXIT.failed, `cannot write ${path}: ${why}`)
 
 /**
+ * Says that a command is at this backup still, so that no other makes room of it; what a kill leaves is swept as a partial file is.
+ * Returns the function that takes it back.
+ */
+export function markTaken(file: string): () => void {
+  const mark = `${file}.taken.${process.pid}.partial`
+  try {
+    writeFileSync(mark, '', { mode: 0o600 })
+  } catch (cause) {
+    throw cannotWrite(mark, reasonOf(cause))
+  }
+  return () => rmSync(mark, { force: true })
+}
+
+/**
  * Removes all but the newest `keep` backups, and returns the removed ones. `taken` counts as the newest: a clock that is behind
- * names it before others.
+ * names it before others. Those that other commands are at do not count.
  */
 export function removeOldest(directory: string, keep: number, taken: string): readonly string[] {
-  const others = readdirSync(directory)
+  const names = readdirSync(directory)
+  const others = names
     .filter((name) => OURS.test(name) && name !== basename(taken))
+    .filter((name) => !names.some((mark) => mark.startsWith(`${name}.taken.`)))
     .toSorted()
   const surplus = Math.max(0, others.length + 1 - keep)
   const old = others.slice(0, surplus).map((name) => join(directory, name))

@@ -18,7 +18,13 @@ import { clean } from '../terminal/clean.ts'
 import { noteDone, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { bytes } from '../terminal/relative-time.ts'
-import { cannotWrite, chooseDestination, removeOldest } from './directory.ts'
+import {
+  cannotWrite,
+  chooseDestination,
+  type Destination,
+  markTaken,
+  removeOldest,
+} from './directory.ts'
 
 interface BackupOptions {
   readonly verify: boolean
@@ -64,12 +70,25 @@ async function tellFailure(context: Context, file: string | null, cause: unknown
 async function take(
   context: Context,
   stated: string | undefined,
+  options: BackupOptions,
+): Promise<void> {
+  if (!hasDatabase(context.dataDir)) throw notInitialised(context.dataDir)
+  const destination = chooseDestination(context, stated, options.keep)
+  const unmark = destination.directory === null ? () => {} : markTaken(destination.file)
+  try {
+    await takeTo(context, destination, options)
+  } finally {
+    unmark()
+  }
+}
+
+async function takeTo(
+  context: Context,
+  { file, directory }: Destination,
   { verify, keep }: BackupOptions,
 ): Promise<void> {
   const { dataDir, clock } = context
   const source = join(dataDir, DATABASE_FILE)
-  if (!hasDatabase(dataDir)) throw notInitialised(dataDir)
-  const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
   copy(context, source, file)
   const verified = verify ? await verifyCopy(context, file) : null

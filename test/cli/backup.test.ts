@@ -89,6 +89,23 @@ describe('backup', () => {
     expect(ended.map(({ code, err }) => (code === 0 ? code : err))).toEqual([0, 0, 0, 0])
   })
 
+  test('with --keep no backup makes room that another command is at still, unless it was killed a day ago', () => {
+    const directory = place('beside')
+    mkdirSync(directory)
+    const others = [1, 2].map((n) => `gateway-20250101T00000000${n}Z.db`)
+    const marks = others.map((name) => join(directory, `${name}.taken.77.partial`))
+    for (const name of others) writeFileSync(join(directory, name), '')
+    for (const mark of marks) writeFileSync(mark, '')
+    const longAgo = statSync(directory).mtimeMs / 1_000 - 90_000
+    utimesSync(marks[1] ?? '', longAgo, longAgo)
+    const one = cli.json<Backup>(['backup', directory, '--keep', '1'])
+    expect(one.removed).toEqual([join(directory, others[1] ?? '')])
+    rmSync(marks[0] ?? '')
+    const two = cli.json<Backup>(['backup', directory, '--keep', '1'])
+    expect(two.removed).toEqual([join(directory, others[0] ?? ''), one.file])
+    expect(readdirSync(directory).map((name) => join(directory, name))).toEqual([two.file])
+  })
+
   test('with --keep the backup just taken stays, though the clock is behind the others', () => {
     const directory = place('from-the-future')
     mkdirSync(directory)
