@@ -41,6 +41,8 @@ function schemaOf(record: StoreRecord): string {
   const { schema_version: schema, newest_schema_version: own, serves_from, is_served } = record
   if (schema === own && is_served) return `${schema} (newest)`
   if (schema < own) return `${schema}, this binary works with ${own}: gatewayctl store migrate`
+  if (schema === own)
+    return `${schema}, without the functions of this binary: gatewayctl store migrate`
   return is_served
     ? `${schema}, from which this binary, of ${own}, may still serve`
     : `${schema}, which serves binaries from ${serves_from} on, and this is one of ${own}`

@@ -85,6 +85,28 @@ if (POSTGRES_BIN === null) {
       await expect(openNode(address, 'a')).rejects.toThrow(`is schema ${newer}`)
     })
 
+    test('of another build of this version is not served from, until it is migrated beside the nodes of that', async () => {
+      const address = await cluster.create()
+      const other = `gw${NEWEST_VERSION}_0a1b2c3d`
+      await cluster.run(address, `ALTER SCHEMA ${FUNCTIONS} RENAME TO ${other}`)
+      await addNode(address, 'other', NEWEST_VERSION)
+      await expect(openNode(address, 'a')).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: `this database has not the functions of this binary, ${FUNCTIONS}`,
+        details: expect.objectContaining({ hint: 'gatewayctl store migrate' }),
+      })
+      expect(await readStore(address, systemClock)).toMatchObject({ is_served: false })
+      expect(await migrate(address)).toEqual({ from: NEWEST_VERSION, to: NEWEST_VERSION })
+      const store = await openNode(address, 'a')
+      const claim = claimAt(store, await issue(store))
+      expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
+      const schemas = await cluster.run<{ name: string }>(
+        address,
+        "SELECT nspname AS name FROM pg_namespace WHERE nspname ~ '^gw' ORDER BY 1",
+      )
+      expect(schemas.map(({ name }) => name)).toEqual([other, FUNCTIONS].toSorted())
+    })
+
     test('is not migrated while a node serves that is too old for it, which is named', async () => {
       const address = await cluster.create()
       await cluster.run(address, `UPDATE schema_version SET version = ${NEWEST_VERSION - 1}`)
@@ -100,14 +122,15 @@ if (POSTGRES_BIN === null) {
       await cluster.run(
         address,
         `UPDATE nodes SET beat_at = clock_timestamp() - interval '11 seconds' WHERE name = 'old';
-         UPDATE schema_version SET version = ${NEWEST_VERSION}; CREATE SCHEMA gw${SERVES_FROM - 1}; CREATE SCHEMA gw_own`,
+         UPDATE schema_version SET version = ${NEWEST_VERSION}; CREATE SCHEMA gw${SERVES_FROM - 1}; CREATE SCHEMA gw${SERVES_FROM - 1}_0a1b2c3d;
+         CREATE SCHEMA gw${SERVES_FROM}; CREATE SCHEMA gw_own`,
       )
       expect(await migrate(address)).toEqual({ from: NEWEST_VERSION, to: NEWEST_VERSION })
       const left = await cluster.run<{ name: string }>(
         address,
         "SELECT nspname AS name FROM pg_namespace WHERE nspname ~ '^gw' ORDER BY 1",
       )
-      expect(left.map(({ name }) => name)).toEqual([FUNCTIONS, 'gw_own'])
+      expect(left.map(({ name }) => name)).toEqual([`gw${SERVES_FROM}`, FUNCTIONS, 'gw_own'])
     })
 
     test('of the version before functions had a schema loses them, and keeps everything else', async () => {

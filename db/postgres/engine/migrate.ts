@@ -9,7 +9,13 @@ import { openConnections, START_MS } from './connections.ts'
 import { type Sql, sqlOn } from './database.ts'
 import { isBusy, isDenied, repeated, toStoreError } from './errors.ts'
 import { LIVES } from './node-life.ts'
-import { FUNCTIONS, MIGRATIONS, NEWEST_VERSION, SERVES_FROM } from './versions.ts'
+import {
+  FUNCTIONS,
+  MIGRATIONS,
+  NEWEST_VERSION,
+  SERVES_FROM,
+  VERSION_OF_FUNCTIONS,
+} from './versions.ts'
 
 /** To the role that nodes connect as, where it is another than the owner: it may not change what is written once. */
 const GRANTS = `
@@ -31,7 +37,7 @@ const GRANTS = `
 /** The functions of versions whose nodes serve no more. */
 const DROP_OLD = `
   DO $$ DECLARE old name; BEGIN
-    FOR old IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^gw\\d+$' AND substr(nspname, 3)::bigint < ${SERVES_FROM}
+    FOR old IN SELECT nspname FROM pg_namespace WHERE substring(nspname from '${VERSION_OF_FUNCTIONS}')::bigint < ${SERVES_FROM}
       LOOP EXECUTE format('DROP SCHEMA %I CASCADE', old); END LOOP;
   END $$`
 
@@ -70,14 +76,16 @@ export const isServed = ({ version, servesFrom, hasFunctions }: Schema): boolean
 export const markMoved = (tx: Sql, { place, at }: Moved): Promise<number> =>
   tx.run('INSERT INTO moved (one, place, at) VALUES (1, ?, ?)', place, at)
 
-/** Newer, or older, than what this binary works with. */
+/** Newer, or older, than what this binary works with, or migrated by another build of the same. */
 const unknownSchema = ({ version, servesFrom }: Schema): GatewayError =>
   new GatewayError(
     'store_unavailable',
-    `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
+    version === NEWEST_VERSION
+      ? `this database has not the functions of this binary, ${FUNCTIONS}`
+      : `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
     {
       hint:
-        version < NEWEST_VERSION
+        version <= NEWEST_VERSION
           ? 'gatewayctl store migrate'
           : `a newer version has migrated it, for binaries of schema ${servesFrom} and newer: use that one, or restore a backup from before`,
       metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },

@@ -1,4 +1,6 @@
 /** The schema of this binary: what makes it, and whose nodes may serve from it beside those of this one. */
+import { createHash } from 'node:crypto'
+import functions from '../functions.sql' with { type: 'text' }
 import initial from '../migrations/0001_initial.sql' with { type: 'text' }
 import movedDays from '../migrations/0002_moved_days.sql' with { type: 'text' }
 import nodes from '../migrations/0003_nodes.sql' with { type: 'text' }
@@ -26,9 +28,13 @@ export const NEWEST_VERSION = MIGRATIONS.length
  */
 export const SERVES_FROM = 4
 
-/** The functions of a version: those of the release before stay as its nodes call them. */
-const functionsOf = (version: number): string => `gw${version}`
-export const FUNCTIONS = functionsOf(NEWEST_VERSION)
+/**
+ * The schema of this binary's functions, by version and by what they say: those of others stay beside it, as the nodes of theirs call
+ * them.
+ */
+export const FUNCTIONS = `gw${NEWEST_VERSION}_${createHash('sha256').update(functions).digest('hex').slice(0, 8)}`
+/** What of its name, in a statement, is the version. */
+export const VERSION_OF_FUNCTIONS = '^gw(\\d+)(?:_[0-9a-f]{8})?$'
 
 /** Where statements find functions, and tables. */
 export const SEARCH_PATH = `${FUNCTIONS},public`
