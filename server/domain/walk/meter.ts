@@ -81,10 +81,10 @@ function mergePartialCount(stated: Usage | null, estimated: Usage, paidTokens: n
   }
 }
 
-/** The prices by which a result is charged: what has one must be counted. */
-export type MeteredPrices = Pick<Prices, 'prompt' | 'searchUnit'>
+/** The prices that decide what must be counted: of a result, and of images that have one by the token. */
+export type MeteredPrices = Pick<Prices, 'prompt' | 'searchUnit' | 'imageOutputToken'>
 
-const UNPRICED: MeteredPrices = { prompt: FREE, searchUnit: FREE }
+const UNPRICED: MeteredPrices = { prompt: FREE, searchUnit: FREE, imageOutputToken: null }
 
 /** The count of what generates nothing; an estimate where the provider states no count of what has a price. */
 function readResult(
@@ -313,15 +313,17 @@ export class Meter {
 
   /** Everything that arrived. */
   private readWhole(): Reading {
-    const { stated, partial, images, withheld, request, paidTokens } = this
+    const { stated, partial, images, withheld, request, paidTokens, prices } = this
     if (request.kind !== 'generate') {
-      return readResult(request, stated, partial, this.prices, this.estimate())
+      return readResult(request, stated, partial, prices, this.estimate())
     }
     const { isCounted } = this
     const usage =
       isCounted && stated ? stated : mergePartialCount(stated, this.estimate(), paidTokens)
     const counted = withImageCounts(usage, request.inputImages, images + withheld)
-    const parted = images > 0 ? this.partImages(counted) : counted
+    // One that was drawn unasked is no text to its vendor either.
+    const hasDrawn = images > 0 || (withheld > 0 && prices.imageOutputToken !== null)
+    const parted = hasDrawn ? this.partImages(counted) : counted
     return {
       usage: request.extras === undefined ? parted : this.withCalls(parted, request.extras),
       source: isCounted && parted === counted ? 'provider' : 'estimated',

@@ -2,11 +2,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent } from '#domain/chat.ts'
+import { FREE } from '#domain/money.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { Meter } from '#domain/walk/meter.ts'
 import type { Generate } from '#domain/work.ts'
 import { anyText } from '#test/support/any-text.ts'
-import { aCard, aRequest, usd } from '#test/support/nouns.ts'
+import { aCard, aRequest, price, usd } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const text = (words: string): ChatEvent => ({ type: 'text-delta', choice: 0, text: words })
@@ -490,6 +491,17 @@ describe('images beyond those that the request holds', () => {
         source: 'provider',
       })
     }
+  })
+
+  test('are images to the operator where these have a price by the token, though one count has words and images', () => {
+    const prices = { prompt: FREE, searchUnit: FREE, imageOutputToken: price('0.00003') }
+    const meter = new Meter(aRequest(), aCard(), Number.POSITIVE_INFINITY, prices)
+    meter.note([image, text('0123456789'), usage({ inputTokens: 9, outputTokens: 1_293 })])
+    expect(meter.read()).toMatchObject({
+      usage: { outputTokens: 3, imageOutputTokens: 0, outputImages: 0 },
+      source: 'estimated',
+    })
+    expect(meter.readUncharged()).toMatchObject({ outputTokens: 3, imageOutputTokens: 1_290 })
   })
 
   test('without a count, the text alone is estimated', () => {
