@@ -91,6 +91,16 @@ export function startAttempt(
   }
 }
 
+/** Writes what the provider of an offer would be asked with, and sends nothing. @throws UpstreamFailure */
+export async function askDry(
+  walk: Parameters<typeof startAttempt>[0],
+  offer: CostedOffer,
+): Promise<void> {
+  const { provider, credential } = offer.hop
+  const attempt = startAttempt(walk, offer)
+  await walk.deps.upstreamFor(provider, credential).ask({ ...attempt, isDry: true })
+}
+
 /**
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
  * `walk.attempt` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason

@@ -10,7 +10,7 @@ import { toRefusalError } from '../refusal.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
 import type { QuotaReading } from '../window.ts'
 import type { Work } from '../work.ts'
-import { startAttempt } from './attempt.ts'
+import { askDry } from './attempt.ts'
 import { type CostedOffer, type CostedOffers, makeClaim } from './offer.ts'
 import type { CompletionDeps } from './walk.ts'
 
@@ -60,21 +60,19 @@ export async function quote(deps: CompletionDeps, caller: Caller, request: Work)
 
 /** Why no hop of the route could be told the request, as its client would read it; null where one could. */
 async function findRejection(
-  walk: Parameters<typeof startAttempt>[0],
+  walk: Parameters<typeof askDry>[0],
   offers: CostedOffers,
 ): Promise<GatewayError | null> {
   let rejection: GatewayError | null = null
   for (const offer of offers) {
-    const { provider, credential } = offer.hop
     try {
-      const attempt = startAttempt(walk, offer)
-      await walk.deps.upstreamFor(provider, credential).ask({ ...attempt, isDry: true })
+      await askDry(walk, offer)
       return null
     } catch (thrown) {
       if (!(thrown instanceof UpstreamFailure)) throw thrown
       // What else is wrong with a provider shows when it is asked.
       if (thrown.kind !== 'rejected') return null
-      rejection = toClientError(thrown, provider.name, offer.sent.allowFallbacks)
+      rejection = toClientError(thrown, offer.hop.provider.name, offer.sent.allowFallbacks)
     }
   }
   return rejection
