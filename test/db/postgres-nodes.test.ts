@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { join as joinNodes, startLife } from '#db/postgres/engine/node-life.ts'
+import { NEWEST_VERSION } from '#db/postgres/engine/versions.ts'
 import { endNode, listNodes } from '#db/postgres/operate.ts'
 import { type Day, systemClock } from '#domain/clock.ts'
 import { type GenerationId, newEpochId } from '#domain/id.ts'
@@ -15,7 +16,7 @@ import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { beginAnswer, findAnswer } from '#test/support/keep-answer.ts'
 import { claimAt, issue, openNode, openTables, settle } from '#test/support/nodes.ts'
 import { aKey, anAct, usd } from '#test/support/nouns.ts'
-import { POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { connect, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 import { FULL } from '#test/support/tier.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
@@ -186,6 +187,35 @@ if (POSTGRES_BIN === null) {
         expect(one.owner.node).toBe('a')
       },
     )
+
+    test('a node starts again beside a beat of the process that was killed, which is written late', async () => {
+      const address = await cluster.create()
+      await cluster.run(
+        address,
+        `INSERT INTO nodes (name, epoch, version, schema) VALUES ('a', 'epoch_1', '0', ${NEWEST_VERSION})`,
+      )
+      const [holder, killed] = [await connect(address), await connect(address)]
+      onTestFinished(() => void holder.close({ timeout: 0 }))
+      onTestFinished(() => void killed.close({ timeout: 0 }))
+      await holder.unsafe("BEGIN; SELECT FROM nodes WHERE name = 'a' FOR UPDATE").simple()
+      const beat = killed.unsafe("UPDATE nodes SET beat_at = clock_timestamp() WHERE name = 'a'")
+      const beaten = beat.simple()
+      const starting = openNode(address, 'a')
+      await until(
+        async () =>
+          (
+            await cluster.run(
+              address,
+              "SELECT 1 FROM pg_stat_activity WHERE state = 'idle' AND query LIKE 'SELECT epoch, beat_at::text FROM nodes%'",
+            )
+          ).length > 0,
+        'it has looked',
+      )
+      await holder.unsafe('COMMIT')
+      await beaten
+      const store = await starting
+      expect(await admits(store, await issue(store))).toBe(true)
+    })
 
     test('a node that was ended takes another epoch with its next claim', async () => {
       const address = await cluster.create()
