@@ -9,6 +9,8 @@ export function* writeRoute(
   { before: { providers } }: Changing,
   { pattern, order, hops }: Route,
 ): Statements<void> {
+  yield* run('DELETE FROM routes WHERE pattern = $pattern', { pattern })
+  if (hops.length === 0) return
   const isOfMask = isMask(pattern)
   // Its model may have been added in this change.
   if (
@@ -17,8 +19,6 @@ export function* writeRoute(
   ) {
     throw modelNotFound(pattern)
   }
-  yield* run('DELETE FROM routes WHERE pattern = $pattern', { pattern })
-  if (hops.length === 0) return
   yield* run('INSERT INTO routes (pattern, model_id, ordering) VALUES ($pattern, $model, $order)', {
     pattern,
     model: isOfMask ? null : pattern,

@@ -87,13 +87,23 @@ const isOf =
     )
 
 /** How a model is routed, or what a mask gives. @throws model_not_found */
-function findRouted(deps: OperatorDeps, pattern: string): Routed {
-  const { routes, models } = deps.store.catalogue.current()
-  if (isMask(pattern)) {
-    const route = routes.get(pattern) ?? { pattern, order: 'weight', hops: [] }
-    const cards = [...models.values()].filter(({ routedBy }) => routedBy === pattern)
-    return { ...route, routedBy: routes.has(pattern) ? pattern : null, cards }
-  }
+const findRouted = (deps: OperatorDeps, pattern: string): Routed =>
+  finderOf(deps, pattern)(deps, pattern)
+
+/** What an older version took for a mask, and routes nothing any more, is shown and reset as one. */
+function finderOf({ store }: OperatorDeps, pattern: string): typeof findRouted {
+  const { routes, models } = store.catalogue.current()
+  return isMask(pattern) || (routes.has(pattern) && !models.has(pattern)) ? ofMask : ofModel
+}
+
+function ofMask({ store }: OperatorDeps, pattern: string): Routed {
+  const { routes, models } = store.catalogue.current()
+  const route = routes.get(pattern) ?? { pattern, order: 'weight', hops: [] }
+  const cards = [...models.values()].filter(({ routedBy }) => routedBy === pattern)
+  return { ...route, routedBy: routes.has(pattern) ? pattern : null, cards }
+}
+
+function ofModel(deps: OperatorDeps, pattern: string): Routed {
   const card = findModel(deps, pattern)
   const { routedBy, routeOrder: order } = card
   return { pattern, order, hops: routeOf(card), routedBy, cards: [card] }
@@ -232,14 +242,15 @@ const changeRoute = (
 ): Promise<RouteRecord> =>
   untilCurrent(async () => {
     const { version } = deps.store.catalogue.current()
-    const { order, hops } = change(findRouted(deps, pattern))
+    const find = finderOf(deps, pattern)
+    const { order, hops } = change(find(deps, pattern))
     const told = {
       hops: inOrder(hops.map(renderHop)).map((hop) => ({ ...hop })),
       ...(order !== 'weight' && { order }),
     }
     const route = { pattern, order, hops }
     const stale = await deps.store.models.route(route, act(pattern, told), version)
-    return stale ?? report(deps, findRouted(deps, pattern))
+    return stale ?? report(deps, find(deps, pattern))
   })
 
 function noHop({ pattern, hops }: Routed, name: string): GatewayError {

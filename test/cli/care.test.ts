@@ -1,4 +1,6 @@
 /** Providers and models looked after: tested, edited, priced anew, unpriced and removed. */
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { furnishCli, startAppliance } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
@@ -324,4 +326,21 @@ describe('models', () => {
     expect(cli.run(['models', 'remove', 'acme/huge', '-y']).code).toBe(3)
     expect(cli.run(['models', 'list', 'acme/*', '-q']).out).toBe('acme/small\n')
   })
+})
+
+test('a mask with a control character, which an older version took, is listed among the routes, and reset', () => {
+  const other = furnishCli(openCli(), '20')
+  try {
+    const mask = 'demo/\u0007*'
+    const database = new Database(join(other.dataDir, 'gateway.db'))
+    database.run("INSERT INTO routes (pattern, ordering) VALUES (?, 'weight')", [mask])
+    database.run("INSERT INTO hops VALUES (?, NULL, '*', 1, 1)", [mask])
+    database.close(true)
+    expect(other.json(['models', 'route'])).toMatchObject([{ model: mask, models: 0 }])
+    expect(other.json(['models', 'route', mask, '--reset'])).toMatchObject({ hops: [] })
+    expect(other.json(['models', 'route'])).toEqual([])
+    expect(other.run(['models', 'route', mask, '--reset']).code).toBe(3)
+  } finally {
+    other.close()
+  }
 })
