@@ -21,7 +21,7 @@ const ACCOUNT_FLAG = '--account <name>'
 const EVERY_COMMAND = 'Global options:'
 
 const KNOWN_FLAGS: ReadonlySet<string> = new Set(
-  [...GLOBAL_FLAGS.map(([flags]) => flags), ACCOUNT_FLAG].flatMap((flags) => flags.split(/[ ,]+/)),
+  [...GLOBAL_FLAGS.map(([flags]) => flags), ACCOUNT_FLAG].join(' ').split(/[ ,]+/),
 )
 
 /** The flags of every command of a noun; null where it is not typed yet. */

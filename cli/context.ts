@@ -1,8 +1,8 @@
 /** The context of one command: its locations (flag > GATEWAY_* > systemd > XDG), global flags and terminal. */
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type SettableClock, settable, systemClock } from '#domain/clock.ts'
 import { usageError } from './exit.ts'
+import { os } from './os.ts'
 import { isTerminal } from './terminal/streams.ts'
 
 /** The flags that every command takes. */
@@ -98,14 +98,17 @@ const set = (text: string | undefined): string | undefined => (text === '' ? und
 const systemd = (text: string | undefined): string | undefined => set(text)?.split(':')[0]
 
 const xdg = (env: Environment): string =>
-  join(set(env['XDG_DATA_HOME']) ?? join(homedir(), '.local', 'share'), 'gatewayctl')
+  join(set(env['XDG_DATA_HOME']) ?? join(homeOf(env), '.local', 'share'), 'gatewayctl')
+
+/** As `node:os` has it, which is not loaded where the environment says it. */
+const homeOf = (env: Environment): string => set(env['HOME']) ?? os().homedir()
 
 function configFile(flags: GlobalFlags, env: Environment): Context['configFile'] {
   const named = flags.config ?? set(env['GATEWAY_CONFIG'])
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   const directory =
     systemd(env['CONFIGURATION_DIRECTORY']) ??
-    join(set(env['XDG_CONFIG_HOME']) ?? join(homedir(), '.config'), 'gatewayctl')
+    join(set(env['XDG_CONFIG_HOME']) ?? join(homeOf(env), '.config'), 'gatewayctl')
   return { path: join(directory, 'config.toml'), isNamed: false }
 }
 

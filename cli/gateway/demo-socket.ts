@@ -1,9 +1,9 @@
 /** The socket of a demo: how commands reach a gateway that has no data directory (docs/decisions.md). */
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
+import { os } from '../os.ts'
 import { readSharedStore } from '../settings/shared-store.ts'
 import { printNote } from '../terminal/output.ts'
 import { isRefused } from './is-refused.ts'
@@ -18,7 +18,7 @@ function placesOf({ env }: Context): readonly string[] {
   const runtime = env['XDG_RUNTIME_DIR'] ?? ''
   return [
     ...(isAbsolute(runtime) ? [join(runtime, 'gatewayctl')] : []),
-    join(tmpdir(), `gatewayctl-${ownUid()}`),
+    join(os().tmpdir(), `gatewayctl-${ownUid()}`),
   ]
     .map((directory) => join(directory, FILE_NAME))
     .filter((path) => Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES)

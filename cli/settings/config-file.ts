@@ -67,8 +67,9 @@ export type ConfigFile = Partial<Readonly<Record<SettingName, string>>>
 
 /** Empty where the default file does not exist. @throws CommandError 2 for a bad value or an unknown setting */
 export function readConfigFile({ configFile: { path, isNamed } }: Context): ConfigFile {
-  const found: Partial<Record<SettingName, string>> = {}
   const text = readText(path, isNamed)
+  if (text === '') return {}
+  const found: Partial<Record<SettingName, string>> = {}
   for (const [name, value] of flatten(parse(path, text))) {
     const place = (): string => inFile(path, lineOf(text, name.split('.')))
     if (!isSetting(name)) throw unknownSetting(place(), name)

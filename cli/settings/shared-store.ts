@@ -1,8 +1,8 @@
 /** A store that several nodes share: the address of its PostgreSQL, and the name of this node. */
-import { hostname } from 'node:os'
 import { type Address, readAddress } from '#db/postgres/engine/address.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
+import { os } from '../os.ts'
 import { readConfigFile } from './config-file.ts'
 import { findSetting } from './find-setting.ts'
 import { credentialFile, readSettingFile } from './setting-file.ts'
@@ -76,7 +76,7 @@ function readPassword({ env }: Context): string | undefined {
 }
 
 function readNode(found: ReturnType<typeof findSetting>): string {
-  const text = found?.text ?? hostname()
+  const text = found?.text ?? os().hostname()
   if (/^[\w][\w.-]{0,62}$/.test(text)) return text
   throw usageError(
     `${found?.name ?? 'the name of this machine'} must be letters, digits, dots and hyphens, at most 63 (got "${text}")`,

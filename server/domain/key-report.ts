@@ -60,10 +60,7 @@ export async function withSpending(
     keys.map(({ id }) => id),
     at,
   )
-  return read.flatMap((one, place) => {
-    const key = keys[place]
-    return key === undefined ? [] : [[key, one] as const]
-  })
+  return keys.map((key, place) => [key, read[place] as KeySpending])
 }
 
 /** The same, and with what its windows have left. */
