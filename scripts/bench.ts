@@ -3,7 +3,7 @@
  * the same bytes through, and beside others, interleaved in one run. Only the ratios mean anything; machines differ.
  *
  *     npm run build && npm run bench -- [PART…] [--rounds 5] [--seconds 2] [--connections 32]
- *     npm run build && npm run bench -- matrix [--connections 1,32,256,1000] [--prompts 1,50] [--kinds whole,stream,held]
+ *     npm run build && npm run bench -- matrix [--connections 1,32,256,1000] [--prompts 1,50] [--kinds whole,stream,paced,held]
  *                                              [--only gateway,nginx] [--portkey DIR] [--before BINARY]
  *     npm run build && npm run bench -- pairs --before BINARY [--pairs 15] [--connections 1,32,256] [--prompts 1] [--kinds whole]
  *     npm run build && npm run bench -- postgres [--rounds 5] [--seconds 2] [--connections 1,8,64]
@@ -41,7 +41,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     connections: { type: 'string' },
     prompts: { type: 'string', default: '1,50' },
-    kinds: { type: 'string', default: 'whole,stream,held' },
+    kinds: { type: 'string', default: 'whole,stream,paced,held' },
     only: { type: 'string', default: '' },
     portkey: { type: 'string' },
     before: { type: 'string' },

@@ -13,6 +13,8 @@ export interface LoadTarget {
   readonly body: string
   /** Beside the usual ones, each with its end of line. */
   readonly fields?: string
+  /** What stands in the first token of a stream: before it a provider says who speaks, which a gateway may keep back to try another. */
+  readonly token?: string
   /** What must stand at the end of an answer: a stream that breaks ends as well. */
   readonly ending?: string
 }
@@ -36,7 +38,7 @@ export interface LoadResult {
   readonly p50Micros: number
   readonly p99Micros: number
   readonly longestMicros: number
-  /** To the first byte of a body. */
+  /** To the first token, or to the first byte of a body where none was named. */
   readonly firstP50Micros: number
 }
 
@@ -85,7 +87,7 @@ export async function load(
   const onData = (socket: Socket<Call>, bytes: Buffer): void => {
     const call = socket.data
     const isWhole = ends(call, bytes)
-    if (call.firstAt === 0 && call.bodyBytes > 0) call.firstAt = performance.now()
+    if (call.firstAt === 0 && hasBegun(call, bytes, target)) call.firstAt = performance.now()
     if (!isWhole) return
     const { startedAt, firstAt } = call
     if (!isGood(call, target)) bad++
@@ -167,6 +169,9 @@ function write(socket: Socket<Call>, bytes: Buffer): void {
   const sent = Math.max(0, socket.write(bytes))
   socket.data.unsent = sent < bytes.length ? bytes.subarray(sent) : null
 }
+
+const hasBegun = ({ bodyBytes }: Call, bytes: Buffer, { token }: LoadTarget): boolean =>
+  token === undefined ? bodyBytes > 0 : bytes.includes(token)
 
 const isGood = ({ head, tail }: Call, { ending }: LoadTarget): boolean =>
   head.startsWith('HTTP/1.1 200') &&

@@ -12,8 +12,10 @@ import {
   geminiStream,
   openAiStream,
   openAiWhole,
+  PACED_CHUNKS,
   TRICKLE_CHUNKS,
   TURN_CHUNKS,
+  withoutPrelude,
 } from './wires.ts'
 
 /** So many seconds. */
@@ -28,6 +30,7 @@ const paced = { perPiece: 1, gapMs: 1 }
 const ANSWERS: Readonly<Record<string, Answer>> = {
   words: whole(openAiWhole),
   'each-at-once': streamed(openAiStream(BURST_CHUNKS), { perPiece: 1, gapMs: 0, atOnce: true }),
+  'one-by-one': streamed(withoutPrelude(openAiStream(PACED_CHUNKS)), { perPiece: 1, gapMs: 20 }),
   trickle: streamed(openAiStream(TRICKLE_CHUNKS), { perPiece: 1, gapMs: 100 }),
   'openai-rush': streamed(openAiStream(CHUNKS), burst),
   'openai-paced': streamed(openAiStream(CHUNKS), paced),

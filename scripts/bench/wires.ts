@@ -5,6 +5,8 @@ import type { Events } from './answer.ts'
 export const CHUNKS = 2_000
 /** Of one whose chunks leave back to back, each in a write of its own. */
 export const BURST_CHUNKS = 200
+/** Of one that says a word each fiftieth of a second, as a model does. */
+export const PACED_CHUNKS = 5
 /** Of one that says a word each tenth of a second. */
 export const TRICKLE_CHUNKS = 20
 /** Of an agent that says a sentence, and calls a tool. */
@@ -12,6 +14,8 @@ export const TURN_CHUNKS = 100
 
 const words = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, i) => `word ${i} `)
+/** Stands in the first of them. */
+export const FIRST_TOKEN = 'word 0 '
 
 const usage = { prompt_tokens: 250, completion_tokens: 60, total_tokens: 310 }
 const head = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'bench' }
@@ -40,6 +44,11 @@ export function openAiStream(count: number, before = ''): Events {
     chunks: words(count).map((word) => delta({ content: before + word })),
     last: `${delta({}, 'stop')}${event({ choices: [], usage })}data: [DONE]\n\n`,
   }
+}
+
+/** Of a provider that says who speaks together with the first word, so that the first token waits for no clock. */
+export function withoutPrelude({ first, chunks: [word = '', ...chunks], last }: Events): Events {
+  return { first: first + word, chunks, last }
 }
 
 export function anthropicStream(count: number): Events {

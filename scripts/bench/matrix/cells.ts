@@ -1,10 +1,10 @@
 /** What is asked in a cell of the matrix: a kind of answer, a size of prompt, so many connections. */
 import type { Until } from '../load.ts'
 import type { AnswerRoute } from '../rig.ts'
-import { BURST_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'
+import { BURST_CHUNKS, PACED_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'
 
 export interface Kind {
-  readonly name: 'whole' | 'stream' | 'held'
+  readonly name: 'whole' | 'stream' | 'paced' | 'held'
   readonly title: string
   readonly route: AnswerRoute
   /** Of one answer; 0 when it is whole. */
@@ -38,6 +38,12 @@ export const KINDS: readonly Kind[] = [
     chunks: BURST_CHUNKS,
   },
   {
+    name: 'paced',
+    title: `streams of ${PACED_CHUNKS} chunks, one each 20 ms`,
+    route: { name: 'one-by-one', type: 'openai-compatible', stream: true },
+    chunks: PACED_CHUNKS,
+  },
+  {
     name: 'held',
     title: `streams of ${TRICKLE_CHUNKS} chunks, one each tenth of a second`,
     route: { name: 'trickle', type: 'openai-compatible', stream: true },
@@ -45,22 +51,25 @@ export const KINDS: readonly Kind[] = [
   },
 ]
 
-/** Held streams are a question of how many, so they are asked for once, with the most connections. */
 export function cellsOf({ kinds, promptKilobytes, connections }: Grid): readonly Cell[] {
   return KINDS.filter(({ name }) => kinds.includes(name)).flatMap((kind) =>
-    kind.name === 'held'
-      ? [
-          {
-            kind,
-            promptKilobytes: Math.min(...promptKilobytes),
-            connections: Math.max(...connections),
-          },
-        ]
-      : promptKilobytes.flatMap((size) =>
-          connections.map((count) => ({ kind, promptKilobytes: size, connections: count })),
-        ),
+    sizesFor(kind, promptKilobytes).flatMap((size) =>
+      countsFor(kind, connections).map((count) => ({
+        kind,
+        promptKilobytes: size,
+        connections: count,
+      })),
+    ),
   )
 }
+
+/** Of streams that have pauses it is asked how many there may be and how soon they begin, so that one prompt is enough. */
+const sizesFor = ({ name }: Kind, sizes: readonly number[]): readonly number[] =>
+  name === 'paced' || name === 'held' ? [Math.min(...sizes)] : sizes
+
+/** Held streams are a question of how many. */
+const countsFor = ({ name }: Kind, counts: readonly number[]): readonly number[] =>
+  name === 'held' ? [Math.max(...counts)] : counts
 
 /** A held stream takes as long as it takes: each connection has one. */
 export const untilOf = ({ kind, connections }: Cell, seconds: number): Until =>

@@ -12,7 +12,7 @@ interface Limit {
   readonly most?: number
 }
 
-const [WHOLE, STREAM] = KINDS
+const [WHOLE, STREAM, PACED] = KINDS
 const LATENCY_CONNECTIONS = 256
 
 const LIMITS: readonly Limit[] = [
@@ -29,6 +29,12 @@ const LIMITS: readonly Limit[] = [
     measure: ({ figures }) => figures.ratio('rps', 'gateway', 'bare-streaming'),
     byCpu: ({ figures }) => figures.ratio('cpuMicros', 'bare-streaming', 'gateway'),
     least: 0.85,
+  },
+  {
+    title: "of the bare streaming proxy's time to the first token",
+    holdsFor: ({ kind, connections }) => (kind === STREAM || kind === PACED) && connections === 1,
+    measure: ({ figures }) => figures.ratio('firstP50Micros', 'gateway', 'bare-streaming'),
+    most: 1.2,
   },
   {
     title: 'µs at p50 over the bare buffered proxy',

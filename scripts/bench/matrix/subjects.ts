@@ -17,6 +17,7 @@ import {
   startBinary,
   startMock,
 } from '../rig.ts'
+import { FIRST_TOKEN } from '../wires.ts'
 import { KINDS } from './cells.ts'
 import { startNginx } from './nginx.ts'
 import { startPortkey } from './portkey.ts'
@@ -143,7 +144,7 @@ const subject = (
       ...ask(route),
       origin,
       body: bodyFor(route, promptBytes),
-      ...(route.stream && { ending: '[DONE]' }),
+      ...(route.stream && { token: FIRST_TOKEN, ending: '[DONE]' }),
     },
   }),
 })
