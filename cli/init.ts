@@ -1,8 +1,10 @@
 /** `gatewayctl init`: the data directory, an account, the demo provider and a first key; repeating it changes nothing. */
+
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { renderAddress } from '#db/postgres/engine/address.ts'
+import { dollars } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
@@ -82,7 +84,10 @@ function show(context: Context, made: VerbRecord<'init'>): void {
   const tick = paint(context, 'green', '✓')
   const markOf = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
   printNote(context, `${markOf('account')} database  ${clean(placeOf(context))}`)
-  printNote(context, `${markOf('account')} account   ${made.account}, balance $${made.balance_usd}`)
+  printNote(
+    context,
+    `${markOf('account')} account   ${made.account}, balance ${dollars(made.balance_usd)}`,
+  )
   printNote(
     context,
     `${markOf('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`,

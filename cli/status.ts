@@ -1,5 +1,7 @@
 /** `gatewayctl status`: exit 0 while it serves, 4 when no server runs, 6 when it is unhealthy. */
+
 import { GatewayError } from '#domain/errors.ts'
+import { dollars } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
@@ -77,7 +79,7 @@ async function ask(context: Context): Promise<Status | null> {
 function lines(context: Context, status: Status): readonly (readonly [string, string])[] {
   const providers = status.providers.map((provider) => describeProvider(context, provider))
   const balances = status.accounts.map(({ name, balance_usd }) =>
-    status.accounts.length === 1 ? `$${balance_usd}` : `${clean(name)} $${balance_usd}`,
+    status.accounts.length === 1 ? dollars(balance_usd) : `${clean(name)} ${dollars(balance_usd)}`,
   )
   const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default: nobody has set it)'}`
   return [

@@ -1,4 +1,5 @@
 /** `gatewayctl accounts close`: revokes the keys of an account and ends it; its books stay. */
+import { dollars } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -17,7 +18,7 @@ export const mount: Mount = (accounts) =>
         })
         const what = clean(name)
         await confirm(context, {
-          question: `close account ${what}? ${keys === 1 ? 'Its key is' : `Its ${keys} keys are`} revoked, $${balance_usd} stay in its books. This cannot be undone.`,
+          question: `close account ${what}? ${keys === 1 ? 'Its key is' : `Its ${keys} keys are`} revoked, ${dollars(balance_usd)} stay in its books. This cannot be undone.`,
           act: `close ${what}`,
         })
         const closed = await call(context, 'accounts.close', { account: id })

@@ -1,4 +1,5 @@
 /** `gatewayctl accounts show`: one account, its balance, its keys, and its low-balance threshold. */
+import { dollars } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { describeLimits } from '../keys/describe-limits.ts'
@@ -18,7 +19,7 @@ export const mount: Mount = (accounts) =>
           ['name', account.name],
           ['id', account.id],
           ['closed', account.closed_at],
-          ['balance', `$${account.balance_usd}`],
+          ['balance', dollars(account.balance_usd)],
           ['keys', account.keys],
           ['members', account.members],
           ...account.owners.map((email) => ['owner', email] as const),

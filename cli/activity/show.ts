@@ -1,5 +1,5 @@
 /** `gatewayctl activity show`: the receipt of one request, with details that the key's holder does not see. */
-import { readPrice, renderPerMillion } from '#domain/money.ts'
+import { dollars, readPrice, renderPerMillion } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
@@ -49,8 +49,8 @@ function lineOf({ image }: Receipt, line: Receipt['lines'][number]): Field {
   const price = readPrice(line.unit_price_usd)
   const each =
     line.unit === 'token' && price !== undefined
-      ? `$${renderPerMillion(price)} per million`
-      : `$${line.unit_price_usd}`
+      ? `${dollars(renderPerMillion(price))} per million`
+      : dollars(line.unit_price_usd)
   const size =
     line.class === 'output_images' && image !== null
       ? ` (${image.resolution ?? 'any size'}/${image.quality ?? 'any quality'})`
@@ -62,18 +62,23 @@ function moneyOf(receipt: Receipt): readonly Field[] {
   const { stated_cost_usd, stated_difference_usd, stated_difference_percent } = receipt
   const percent = stated_difference_percent === null ? '' : `, ${stated_difference_percent}%`
   const difference =
-    stated_difference_usd === null ? '' : ` (difference $${stated_difference_usd}${percent})`
+    stated_difference_usd === null
+      ? ''
+      : ` (difference ${dollars(stated_difference_usd)}${percent})`
   return [
     [
       'charged',
       receipt.price_version === null
         ? 'nothing'
-        : `$${receipt.cost_usd} = ${receipt.cost_rub} ₽ at ${receipt.rub_per_usd}`,
+        : `${dollars(receipt.cost_usd)} = ${receipt.cost_rub} ₽ at ${receipt.rub_per_usd}`,
     ],
     ['price version', receipt.price_version],
     ['usage source', receipt.usage_source],
     ['charged to nobody', unpaid(receipt.operator_cost_usd)],
-    ['provider states', stated_cost_usd === null ? null : `$${stated_cost_usd}${difference}`],
+    [
+      'provider states',
+      stated_cost_usd === null ? null : `${dollars(stated_cost_usd)}${difference}`,
+    ],
   ]
 }
 

@@ -1,4 +1,5 @@
 /** `gatewayctl activity tail`: requests as they end, until Ctrl-C. */
+import { dollars } from '#domain/money.ts'
 import type { TailRecord } from '#operator/tail.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -85,7 +86,7 @@ const FIELDS = [
 function pretty(context: Context, record: TailRecord): string {
   const { created_at, status, key_name, model, total_ms, cost_usd, code, message } = record
   const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red'
-  const said = code === null ? `$${cost_usd}` : [code, message].filter(Boolean).join(' ')
+  const said = code === null ? dollars(cost_usd) : [code, message].filter(Boolean).join(' ')
   return [
     paint(context, 'dim', `${created_at.slice(11, 19)}Z`),
     paint(context, color, String(status)),

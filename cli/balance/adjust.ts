@@ -1,4 +1,5 @@
 /** `gatewayctl balance adjust`: corrects a balance either way; the ledger keeps the reason. */
+import { dollars } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -17,15 +18,15 @@ export const mount: Mount = (balance) =>
     .requiredOption('--note <text>', 'reason')
     .action(
       action(async (context, amount: string, { note }: { note: string }) => {
-        const [sign, dollars] = await readSigned(context, amount)
+        const [sign, size] = await readSigned(context, amount)
         const { account, balance_usd } = await call(context, 'balance.show', context.accountInput)
         if (sign === '-') {
           await confirm(context, {
-            question: `subtract $${dollars} from the balance of ${clean(account)}, now $${balance_usd}? This cannot be undone.`,
-            act: `subtract $${dollars} from the balance of ${clean(account)}`,
+            question: `subtract $${size} from the balance of ${clean(account)}, now ${dollars(balance_usd)}? This cannot be undone.`,
+            act: `subtract $${size} from the balance of ${clean(account)}`,
           })
         }
-        const amount_usd = `${sign}${dollars}`
+        const amount_usd = `${sign}${size}`
         const record = await call(context, 'balance.adjust', {
           ...context.accountInput,
           amount_usd,
@@ -33,8 +34,8 @@ export const mount: Mount = (balance) =>
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.entry.id)
-        noteDone(context, `adjusted by $${record.entry.amount_usd} (${record.entry.id})`)
-        print(`balance $${record.balance_usd}`)
+        noteDone(context, `adjusted by ${dollars(record.entry.amount_usd)} (${record.entry.id})`)
+        print(`balance ${dollars(record.balance_usd)}`)
       }),
     )
 

@@ -1,4 +1,5 @@
 /** `gatewayctl balance show`: what is left to spend. */
+import { dollars } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'
@@ -12,7 +13,7 @@ export const mount: Mount = (balance) =>
         const record = await call(context, 'balance.show', context.accountInput)
         printRecord(context, record, record.balance_usd, [
           ['account', record.account],
-          ['balance', `$${record.balance_usd}`],
+          ['balance', dollars(record.balance_usd)],
           ['in rubles', `${record.balance_rub} ₽ at ${record.rub_per_usd}`],
         ])
       }),

@@ -1,4 +1,5 @@
 /** `gatewayctl balance top-up`: adds money, once per reference. */
+import { dollars } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { readAmount } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
@@ -30,9 +31,9 @@ export const mount: Mount = (balance) =>
         printNote(
           context,
           record.applied
-            ? `${paint(context, 'green', '✓')} topped up by $${record.entry.amount_usd} (${record.entry.id})`
+            ? `${paint(context, 'green', '✓')} topped up by ${dollars(record.entry.amount_usd)} (${record.entry.id})`
             : `! reference ${clean(record.entry.ref ?? '')} was already applied (${record.entry.id}); nothing changed`,
         )
-        print(`balance $${record.balance_usd}`)
+        print(`balance ${dollars(record.balance_usd)}`)
       }),
     )

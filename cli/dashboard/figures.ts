@@ -1,5 +1,5 @@
 /** Numbers for narrow columns, and money in the selected currency. */
-import { NO_MONEY, readRubPerUsd, readUsd, renderRub, toRub } from '#domain/money.ts'
+import { dollars, NO_MONEY, readRubPerUsd, readUsd, renderRub, toRub } from '#domain/money.ts'
 
 /** "18 204": thousands apart. */
 export const count = (value: number): string =>
@@ -54,8 +54,7 @@ export interface Currency {
 /** An amount with its currency sign before ($) or after it (₽); rubles at the current rate. */
 export function money(usd: string, currency: Currency, places = 2): string {
   if (currency.name === 'usd') {
-    const amount = figure(usd, currency, places)
-    return amount.startsWith('-') ? `-$${amount.slice(1)}` : `$${amount}`
+    return dollars(figure(usd, currency, places))
   }
   return `${figure(usd, currency, places)} ${currency.sign}`
 }

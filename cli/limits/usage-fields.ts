@@ -1,4 +1,5 @@
 /** What is used of the limits of a key or an account, as fields of a record. */
+import { dollars } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 
 type Account = VerbRecord<'accounts.show'>
@@ -11,7 +12,7 @@ export const used = (count: number, limit: number | null): string =>
   limit === null ? `${count}, no limit` : `${count} of ${limit}`
 
 export const spent = (usd: string, ceiling: string | null): string =>
-  ceiling === null ? `$${usd}, no ceiling` : `$${usd} of $${ceiling}`
+  ceiling === null ? `${dollars(usd)}, no ceiling` : `${dollars(usd)} of ${dollars(ceiling)}`
 
 /** Of the limits that an account has. */
 export function usageFields(account: Account): readonly (readonly [string, string])[] {

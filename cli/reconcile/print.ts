@@ -1,4 +1,5 @@
 /** A comparison with a bill for people: what differs and why, and the sums. */
+import { dollars } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { clean } from '../terminal/clean.ts'
@@ -96,13 +97,16 @@ export function printRows(context: Context, { rows }: Reconciliation, all: boole
 
 const idOf = ({ day, model, class: name }: ReconciledRow): string => `${day} ${model ?? ''} ${name}`
 
+/** A total, in a line of text. */
+const inShort = (usd: string | null): string => dollars(short(usd) ?? '0')
+
 /** What the rows come to: a result too, but not one of them. */
 export function printSum(context: Context, record: Reconciliation): void {
   const { total, parts, missing_days: missing, provider } = record
   const put = context.isTerminal ? print : (line: string) => printNote(context, line)
-  const theirs = total.their_usd === null ? 'no amounts' : `$${short(total.their_usd)}`
+  const theirs = total.their_usd === null ? 'no amounts' : inShort(total.their_usd)
   put(
-    `${clean(provider)} ${record.since.slice(0, 10)} to ${record.until.slice(0, 10)}: ours $${short(total.our_usd)}, theirs ${theirs}${total.difference_usd === null ? '' : `, difference $${short(total.difference_usd)}`}`,
+    `${clean(provider)} ${record.since.slice(0, 10)} to ${record.until.slice(0, 10)}: ours ${inShort(total.our_usd)}, theirs ${theirs}${total.difference_usd === null ? '' : `, difference ${inShort(total.difference_usd)}`}`,
   )
   for (const { reason, requests, usd } of parts) {
     const some = requests === null ? '' : `  (${count(requests, 'request')} in doubt)`
@@ -111,11 +115,13 @@ export function printSum(context: Context, record: Reconciliation): void {
   const percent = total.unexplained_percent
   const mark = record.within_tolerance ? paint(context, 'green', '✓') : paint(context, 'red', '✖')
   put(
-    `${mark} unexplained $${short(total.unexplained_usd)}${percent === null ? '' : `, ${percent} %`}; tolerance ${record.tolerance_percent} %`,
+    `${mark} unexplained ${inShort(total.unexplained_usd)}${percent === null ? '' : `, ${percent} %`}; tolerance ${record.tolerance_percent} %`,
   )
   if (total.in_doubt_requests > 0) {
     const some = count(total.in_doubt_requests, 'request')
-    put(`  ${some} may have cost up to $${short(total.in_doubt_usd)} together: nobody counted them`)
+    put(
+      `  ${some} may have cost up to ${inShort(total.in_doubt_usd)} together: nobody counted them`,
+    )
   }
   if (missing.length > 0) {
     printNote(

@@ -1,5 +1,7 @@
 /** The request log of a serving process: a line per request on standard output, written in batches. */
+
 import { GatewayError, toldOf } from '#domain/errors.ts'
+import { dollars } from '#domain/money.ts'
 import type { RequestLine, RequestLog } from '#http/request-log.ts'
 import type { Context } from '../context.ts'
 import { clean, escapeControls, toJson } from '../terminal/clean.ts'
@@ -56,7 +58,7 @@ function stackOf(cause: unknown): string {
 /** "12:40:58Z 200 demo/echo  0.21s  $0.000021  req_…" */
 function pretty(line: RequestLine): string {
   const time = line.ts.slice(11, 19)
-  const cost = line.cost_usd === null ? '' : `$${line.cost_usd}`
+  const cost = line.cost_usd === null ? '' : dollars(line.cost_usd)
   const words = [
     `${time}Z`,
     String(line.status),

@@ -1,5 +1,6 @@
 /** `gatewayctl thresholds set`: changes the given fields; a webhook's secret is shown only when it is created. */
 
+import { dollars } from '#domain/money.ts'
 import { definedIn } from '#domain/stated.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -45,7 +46,7 @@ export const mount: Mount = (thresholds) =>
         const record = await call(context, 'thresholds.set', { ...context.accountInput, ...stated })
         for (const warning of record.warnings) printNote(context, `! ${clean(warning)}`)
         if (record.marked && !record.previous.marked) {
-          printNote(context, `! the balance of $${record.balance_usd} is below it already`)
+          printNote(context, `! the balance of ${dollars(record.balance_usd)} is below it already`)
         }
         showChanges(context, record)
       }),
@@ -73,9 +74,9 @@ function showChanges(context: Context, record: SetRecord): void {
 }
 
 function changesOf({ previous, ...now }: SetRecord): readonly string[] {
-  const dollars = (usd: string | null) => usd && `$${usd}`
+  const below = (usd: string | null) => usd && dollars(usd)
   const moves = [
-    ['below', dollars(previous.threshold_usd), dollars(now.threshold_usd)],
+    ['below', below(previous.threshold_usd), below(now.threshold_usd)],
     ['email', previous.email, now.email],
     ['webhook', previous.webhook_url, now.webhook_url],
   ] as const

@@ -1,4 +1,5 @@
 /** `gatewayctl thresholds show`: the low-balance threshold of an account, and where its notice goes. */
+import { dollars } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'
@@ -13,7 +14,7 @@ export const mount: Mount = (thresholds) =>
         const record = await call(context, 'thresholds.show', context.accountInput)
         printRecord(context, record, record.threshold_usd ?? '', [
           ['account', record.account],
-          ['balance', `$${record.balance_usd}`],
+          ['balance', dollars(record.balance_usd)],
           ...thresholdFields(context, record),
         ])
       }),

@@ -1,4 +1,5 @@
 /** The fields of a threshold for people. */
+import { dollars } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
@@ -12,7 +13,7 @@ export const thresholdFields = (
   context: Context,
   { threshold_usd, email, webhook_url, marked, notified_at }: Threshold,
 ): readonly (readonly [string, string | null])[] => [
-  ['alert below', threshold_usd === null ? null : `$${threshold_usd}`],
+  ['alert below', threshold_usd === null ? null : dollars(threshold_usd)],
   ['e-mail', email],
   ['webhook', webhook_url],
   [

@@ -105,6 +105,9 @@ export function renderUsd(amount: UsdNanos | null): string | null {
   return amount === null ? null : renderScaled(amount, NANO_PLACES, 2)
 }
 
+/** With its sign in front, as people write it: "$5.00", "-$0.001". */
+export const dollars = (amount: string): string => amount.replace(/^-?/, '$&$$')
+
 /** Reads a unit price in dollars of at most eighteen decimal places. */
 export const readPrice = (text: string): UsdAttos | undefined =>
   readScaled(text, ATTO_PLACES) as UsdAttos | undefined

@@ -1,4 +1,5 @@
 /** Renders a refusal for the caller: which limit, its value, what is used, and what lifts it (contract §3). */
+import { dollars } from '#domain/money.ts'
 import type { Refusal } from './admission.ts'
 import { renderInstant } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
@@ -50,7 +51,7 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
     case 'monthly_spend_limit_exceeded':
       return `${who} has spent $${used} of its ${limit} of $${limitValue}; it resets at ${until}, or when the ceiling is raised`
     case 'insufficient_balance':
-      return `the account balance of ${String(limitValue).replace(/^-?/, '$&$$')} does not allow another request; a top-up lifts this`
+      return `the account balance of ${dollars(String(limitValue))} does not allow another request; a top-up lifts this`
     case 'rate_limit_exceeded': {
       const [what, frees] = limitNamed(limit)?.counts ?? []
       const spent = tokens === undefined ? used : Number(used) - tokens.held

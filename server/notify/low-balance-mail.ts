@@ -1,5 +1,7 @@
 /** The low-balance e-mail, rendered from the event's stored body. */
+
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { dollars } from '#domain/money.ts'
 import type { Mail } from './mail.ts'
 
 /** As `renderLowBalance` wrote it. */
@@ -26,8 +28,8 @@ export function writeLowBalance(body: string, account: string): Mail {
     : `The balance of account ${name} has fallen below its threshold.`
   const facts = [
     ['Account', name],
-    ['Balance', `$${balance} (${rubles.toFixed(2)} RUB)`],
-    ['Threshold', `$${threshold}`],
+    ['Balance', `${dollars(balance)} (${rubles.toFixed(2)} RUB)`],
+    ['Threshold', dollars(threshold)],
     ['Time', event.timestamp],
     ['Event', event.id],
   ] as const

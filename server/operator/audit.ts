@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { AuditFinding } from '#domain/audit.ts'
 import { type Day, renderDay, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
-import { renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import { dollars, renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 
@@ -109,12 +109,13 @@ export function render(finding: AuditFinding, name: string): FindingRecord {
   }
   const amounts = toAmounts(finding)
   const { kept_usd: kept, ledger_usd: ledger, difference_usd: difference } = amounts
-  const recorded = what === 'balance' ? `the balance is $${kept}` : `$${kept} is recorded`
+  const recorded =
+    what === 'balance' ? `the balance is ${dollars(kept)}` : `${dollars(kept)} is recorded`
   const beside = what === 'moved_day' ? ' of keys that were moved' : ''
   return {
     ...known,
     ...amounts,
-    message: `${place(finding, name)}: ${recorded}${beside}, but the ledger adds up to $${ledger} (difference $${difference})`,
+    message: `${place(finding, name)}: ${recorded}${beside}, but the ledger adds up to ${dollars(ledger)} (difference ${dollars(difference)})`,
   }
 }
 

@@ -391,7 +391,7 @@ describe('hints repeat the location and account of the typed command', () => {
       cwd: ownCli.home,
       env: ownCli.env,
     })
-    expect(pasted.stderr.toString()).toContain('adjusted by $-5.00')
+    expect(pasted.stderr.toString()).toContain('adjusted by -$5.00')
     const balanceOf = (account: string): string =>
       ownCli.json<{ balance_usd: string }>(['balance', '--account', account, ...elsewhere])
         .balance_usd

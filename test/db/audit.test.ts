@@ -131,7 +131,7 @@ describe('what was tampered with is found', () => {
         what: 'engine',
         engine: 'live_key_day',
         subject: key.id,
-        message: `on ${renderDay(today())} the running gateway has $0.74999999, but the ledger adds up to $0.75 (difference $-0.00000001)`,
+        message: `on ${renderDay(today())} the running gateway has $0.74999999, but the ledger adds up to $0.75 (difference -$0.00000001)`,
         sum: { day: today(), ...sums },
       },
       {
@@ -139,7 +139,7 @@ describe('what was tampered with is found', () => {
         engine: 'live_key_month',
         subject: key.id,
         message:
-          'in 2026-08 the running gateway has $0.74999999, but the ledger adds up to $0.75 (difference $-0.00000001)',
+          'in 2026-08 the running gateway has $0.74999999, but the ledger adds up to $0.75 (difference -$0.00000001)',
         sum: { day: today() - 21, ...sums },
       },
     ])

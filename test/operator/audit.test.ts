@@ -104,7 +104,7 @@ describe('a difference', () => {
         kept: 0n as never,
         ledger: usd('1'),
       },
-      'end user ann of key k on 2026-08-23: $0 is recorded, but the ledger adds up to $1.00 (difference $-1.00)',
+      'end user ann of key k on 2026-08-23: $0 is recorded, but the ledger adds up to $1.00 (difference -$1.00)',
     ],
     [
       {

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import type { AuditFinding, EngineFinding } from '#domain/audit.ts'
 import { type Day, nextDay, nextMonthStart, renderDay } from '#domain/clock.ts'
 import { chargeEntryId, type EntryId, type GenerationId } from '#domain/id.ts'
-import { addUsd, NO_MONEY, renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import { addUsd, dollars, NO_MONEY, renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import { nextTurn } from '#runtime/next-turn.ts'
 import type { LiveSums } from '../admission/hot-state.ts'
 import type { Sums } from './audit-sums.ts'
@@ -60,7 +60,7 @@ function findDifference(
   if (kept === ledger) return []
   const date = day === null ? '' : renderDay(day)
   const when = engine.endsWith('_month') ? `in ${date.slice(0, 7)} ` : date && `on ${date} `
-  const message = `${when}the running gateway has $${renderUsd(kept)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${renderUsd(subtractUsd(kept, ledger))})`
+  const message = `${when}the running gateway has ${dollars(renderUsd(kept))}, but the ledger adds up to ${dollars(renderUsd(ledger))} (difference ${dollars(renderUsd(subtractUsd(kept, ledger)))})`
   return [{ what: 'engine', engine, subject, message, sum: { day, kept, ledger } }]
 }
 

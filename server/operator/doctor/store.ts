@@ -1,7 +1,7 @@
 /** Checks the store: integrity, schema, ledger sums, retention and holds. */
 import { renderInstant } from '#domain/clock.ts'
 import type { StoreTrouble } from '#domain/errors.ts'
-import { renderUsd } from '#domain/money.ts'
+import { dollars, renderUsd } from '#domain/money.ts'
 import type { StoreHealth } from '#domain/store.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -89,11 +89,11 @@ export async function checkLedger({ store }: OperatorDeps): Promise<readonly Fin
       balance === ledgerSum
         ? ok(
             'ledger',
-            `account ${accountName}: balance $${renderUsd(balance)} is the sum of its ledger`,
+            `account ${accountName}: balance ${dollars(renderUsd(balance))} is the sum of its ledger`,
           )
         : problem(
             'ledger',
-            `account ${accountName}: balance $${renderUsd(balance)} but the sum of its ledger is $${renderUsd(ledgerSum)}`,
+            `account ${accountName}: balance ${dollars(renderUsd(balance))} but the sum of its ledger is ${dollars(renderUsd(ledgerSum))}`,
           ),
     ),
     ...(elsewhere === 0
