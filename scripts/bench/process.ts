@@ -141,8 +141,9 @@ export function machineMicros(): number {
   return (user! + nice! + system! + irq! + softIrq! + stolen!) * MICROS_PER_TICK
 }
 
-/** Memory in use, in mebibytes. */
+/** Memory in use, in mebibytes. @throws for a process that has ended, which lies there without any until it is waited for */
 export function residentMebibytes(pid: number): number {
   const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  if (kibibytes === undefined) throw new Error(`process ${pid} has ended`)
   return Number(kibibytes) / 1024
 }
