@@ -43,8 +43,8 @@ export interface ActQuery {
 }
 
 /**
- * Port: the log of acts. A method of any port that changes something at somebody's word takes the act as its last argument
- * but what is `expected`, and writes it in the transaction of the change, or neither; `changed` then gains what only that
+ * Port: the log of acts. A method of any port that changes something at somebody's word takes the act as an argument
+ * and writes it in the transaction of the change, or neither; `changed` then gains what only that
  * transaction sees (the values before). An act without changes is not written.
  */
 export interface Acts {

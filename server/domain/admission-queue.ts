@@ -34,12 +34,9 @@ const isToWait = (verdict: Verdict | Repeated): verdict is Refused =>
 
 /** Who asks to be admitted. */
 export interface Claimant {
-  /**
-   * Its claim by the clock and the catalogue of now, made anew whenever it is judged again: it pays by that of its admission
-   * (`priceOf` in `walk/attempt.ts`).
-   */
+  /** Its claim by the clock and the catalogue of now: it pays by that of its admission (`priceOf` in `walk/attempt.ts`). */
   claimNow(): Claim
-  /** The same by its key as it is now: one that has waited may have another allow-list, bound or account. */
+  /** The same by its key as it is now, for one that has waited: it may have another allow-list, bound or account. */
   claimAnew(): Promise<Claim>
 }
 
@@ -109,7 +106,7 @@ export class AdmissionQueue {
     if (this.lines.size > 0) void this.lines.get(accountId)?.serve()
   }
 
-  /** Nobody overtakes one that waits for the same money. */
+  /** Nobody overtakes one that waits here for the same money. */
   private async join(line: Line, claim: Claim): Promise<Verdict | Stale | Repeated> {
     const { admissions, answers } = this.deps.store
     const found = claim.repeat && (await answers.find(claim.keyId, claim.repeat, claim.at))

@@ -1,4 +1,7 @@
-/** Idempotent retries: the same key with the same body gets the answer that was charged once (contract §7). */
+/**
+ * Idempotent retries: the same key with the same body gets the answer that was charged once (contract §7).
+ * `Admissions.admit` claims the name.
+ */
 import { DAY_MS, type Instant } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { GenerationId, KeyId } from './id.ts'

@@ -1,9 +1,9 @@
 /** Renders a refusal for the caller: which limit, its value, what is used, and what lifts it (contract §3). */
-import { dollars } from '#domain/money.ts'
 import type { Refusal } from './admission.ts'
 import { renderInstant } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
 import { limitNamed } from './limits.ts'
+import { dollars } from './money.ts'
 
 /** Whose limit refuses. */
 export function whoseLimit({ limit, of }: Refusal): 'account' | 'key' | 'end_user' {

@@ -1,25 +1,10 @@
 /** What is used of an account's limits: as of a key's, but its sums are read in slices, because it may have a hundred thousand keys. */
-import {
-  type Day,
-  dayOf,
-  type Instant,
-  monthStart,
-  nextDay,
-  nextMonthStart,
-} from '#domain/clock.ts'
+import { type Day, type Instant, nextDay, nextMonthStart } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
 import { prepareAccountSpendReader } from '../money/spend-reader.ts'
-import {
-  forgetUseMarks,
-  type Held,
-  type HotUse,
-  isOtherDay,
-  noteStep,
-  startUse,
-  sumHolds,
-} from './hot-use.ts'
+import { forgetUseMarks, type Held, type HotUse, startUse, sumHolds } from './hot-use.ts'
 
 export interface SharedUse extends HotUse {
   /** Whether the sum of the month stays while the others are read: only the next day has begun. */
@@ -46,24 +31,6 @@ export function giveUpSums(use: SharedUse, hasMonth = false): void {
   use.hasSums = false
   use.hasMonth = hasMonth
   use.gaveUp++
-}
-
-/** Takes it to the day of an instant, as `Periods` does a key, and tells its day. */
-export function turnUse(use: SharedUse, at: Instant, nowMs: number, isWritable: boolean): Day {
-  noteStep(use, at, nowMs)
-  const today = dayOf(at)
-  if (isOtherDay(use, today)) {
-    const month = monthStart(today)
-    const isWhole = use.hasSums && !use.lacksWrites
-    // The days of a month are many rows: at midnight its sum goes on.
-    const goesOn = isWhole && nextDay(use.today) === today && month === use.thisMonth
-    use.today = today
-    use.thisMonth = month
-    use.daySpend.spent = NO_MONEY
-    if (!goesOn) use.monthSpend.spent = NO_MONEY
-    giveUpSums(use, goesOn)
-  } else if (use.lacksWrites && isWritable) giveUpSums(use)
-  return use.today
 }
 
 interface ReadSums {

@@ -49,7 +49,8 @@ import {
   isAccountRead,
   type OpenHold,
 } from './hot-state.ts'
-import { countTokens, type HotUse, isMarkPassed, STEP_MS } from './hot-use.ts'
+import { countTokens, type HotUse, isMarkPassed } from './hot-use.ts'
+import { STEP_MS } from './periods.ts'
 import type { Repeats } from './repeats.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'

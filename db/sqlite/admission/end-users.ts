@@ -122,7 +122,7 @@ export function remember(recent: RecentEndUsers, user: HotEndUser): void {
 }
 
 /** The part of a key's hot state that is about its end users. */
-interface EndUserState {
+export interface EndUserState {
   today: Day
   hasWindows: boolean
   recentEndUsers: RecentEndUsers | null

@@ -2,15 +2,7 @@
 import type { Account } from '#domain/account.ts'
 import type { Claim, Grant, OpenAdmission } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import {
-  type Clock,
-  type Day,
-  dayOf,
-  elapsedMs,
-  type Instant,
-  MINUTE_MS,
-  monthStart,
-} from '#domain/clock.ts'
+import { type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { isUsedUp, type Limits } from '#domain/limits.ts'
@@ -31,15 +23,7 @@ import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
 import { drop, type Pending } from '../engine/group-commit.ts'
 import { statement } from '../engine/statement.ts'
-import { prepareSpendReader } from '../money/spend-reader.ts'
-import {
-  giveUpSums,
-  prepareReadSums,
-  type SharedUse,
-  takeSums,
-  turnUse,
-  unreadUse,
-} from './account-use.ts'
+import { giveUpSums, prepareReadSums, type SharedUse, takeSums, unreadUse } from './account-use.ts'
 import {
   carryMinutes,
   type EndUsers,
@@ -47,7 +31,6 @@ import {
   prepareEndUsers,
   type RecentEndUsers,
   remember,
-  takeDay,
   takeMinutes,
 } from './end-users.ts'
 import {
@@ -56,18 +39,16 @@ import {
   forgetUseMarks,
   type Held,
   type HotUse,
-  isOtherDay,
   isReadByClock,
   keepWindows,
-  noteStep,
   type Outcome,
   readWindows,
   releaseUse,
   reserveUse,
   startUse,
-  sumHolds,
   takeWindows,
 } from './hot-use.ts'
+import { type Periods, preparePeriods } from './periods.ts'
 import type { WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
@@ -146,7 +127,7 @@ export interface HotState {
 
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
 export function startHotState(connection: Connection, windows: WindowReader): HotState {
-  const { commit, clock } = connection
+  const { commit } = connection
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
@@ -163,7 +144,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     account,
     accountAt(id, at) {
       const found = account(id)
-      if (found.use !== null) turnUse(found.use, at, momentOf(clock, at), commit.writable)
+      if (found.use !== null) periods.turnAccount(found.use, at)
       return found
     },
     readAccount: (found, at) => reader.account(found, at),
@@ -536,59 +517,6 @@ function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
     if (hot.inProgress > 0) continue
     hotKeys.delete(id)
     dropped++
-  }
-}
-
-/** By `Clock.monotonicMs`: a claim is judged some time after it was made. */
-const momentOf = (clock: Clock, at: Instant): number =>
-  clock.monotonicMs() - elapsedMs(at, clock.now())
-
-export interface Periods {
-  /**
-   * Takes a key to the day of `at`, as the clock says it. No jump of the clock opens a ceiling twice: the sums of a day and a
-   * month are read, because a corrected clock may return to where it was, and a step back to the day before stays in the day.
-   * Its windows are given up where the clock was set back, because a clock that was ahead has let go of requests, where it has
-   * come back to where it was, and where it jumps ahead.
-   */
-  turn(hot: HotKey, at: Instant): void
-  /** Reads the sums of its day and month, and returns it. */
-  read(hot: HotKey): HotKey
-}
-
-function preparePeriods(connection: Connection): Periods {
-  const { commit, clock } = connection
-  const readSpend = prepareSpendReader(connection)
-
-  const read = (hot: HotKey): HotKey => {
-    commit.flush()
-    hot.hasSums = commit.writable
-    const spend = readSpend(hot.key.id, hot.today, hot.thisMonth)
-    const held = sumHolds(hot)
-    hot.daySpend.spent = spend.day
-    hot.daySpend.held = held.day
-    hot.monthSpend.spent = spend.month
-    hot.monthSpend.held = held.month
-    forgetUseMarks(hot)
-    return hot
-  }
-
-  return {
-    turn(hot, at) {
-      const { account } = hot
-      const nowMs = momentOf(clock, at)
-      noteStep(hot, at, nowMs)
-      const today =
-        account.use === null ? dayOf(at) : turnUse(account.use, at, nowMs, commit.writable)
-      // All keys of an account that counts are on its day.
-      const isOver = account.use === null ? isOtherDay(hot, today) : today !== hot.today
-      if (isOver) {
-        hot.today = today
-        hot.thisMonth = monthStart(today)
-        takeDay(hot, at, commit.writable)
-      }
-      if (isOver || (!hot.hasSums && commit.writable)) read(hot)
-    },
-    read,
   }
 }
 

@@ -1,7 +1,7 @@
 /** What is used of the limits of a key, or of an account: its windows, which are read from the log, and its sums. */
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import { DAY_MS, type Day, elapsedMs, type Instant, MINUTE_MS, nextDay } from '#domain/clock.ts'
+import { DAY_MS, type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Limits } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
@@ -70,29 +70,9 @@ export const startUse = (
   monthSpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
 })
 
-/** A step back to the day before stays in the day: a clock that is put right at midnight does not go to and fro. */
-export const isOtherDay = (use: HotUse, today: Day): boolean =>
-  today !== use.today && nextDay(today) !== use.today
-
 /** They are found out again with the next charge. */
 export function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {
   daySpend.mark = monthSpend.mark = UNKNOWN_MARK
-}
-
-/** A request may be this much older than the one before it, without a step of the clock. */
-export const STEP_MS = 1_000
-
-/** Gives its windows up where the log tells more than they do. `nowMs` is by `Clock.monotonicMs`. */
-export function noteStep(use: HotUse, at: Instant, nowMs: number): void {
-  if (use.windowsEndAt !== null && at >= use.windowsEndAt) use.hasWindows = false
-  // Set right to before where it was: the correction is not time that passed.
-  if (elapsedMs(use.seenAt, at) - (nowMs - use.seenMs) > STEP_MS) use.hasWindows = false
-  if (at < use.seenAt - STEP_MS) {
-    use.setBackFrom = use.seenAt
-    use.hasWindows = false
-  } else if (at <= use.seenAt) return
-  use.seenAt = at
-  use.seenMs = nowMs
 }
 
 /** The windows after a change of limits: one stays while its limit is the same or lower; a new or higher one needs instants that were not kept. */

@@ -67,6 +67,8 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
     const isSettled = await (repeat !== null && charge !== null && isWhole(outcome)
       ? settleKept(walk, reader, outcome, charge, repeat)
       : settle(walk, outcome, charge, null))
+    // Not before: an engine that answers later still holds it.
+    deps.queue.released(walk.caller.key.accountId)
     if (charge !== null && !isSettled) throw endedElsewhere()
     if (outcome.error) {
       if (charge === null) throw outcome.error
@@ -341,20 +343,18 @@ async function leave(walk: Walk, outcome: Outcome): Promise<void> {
   noteEnding(walk, toEntry(walk, outcome, null))
 }
 
-/** Resolves the admission and writes the walk's log entry. Those who wait for its hold are judged at once. */
+/** Resolves the admission and writes the walk's log entry. */
 function settle(
   walk: Walk,
   outcome: Outcome,
   charge: Charge | null,
   answer: StagedAnswer | null,
 ): Promise<boolean> {
-  const { deps, caller, generationId } = walk
+  const { deps, generationId } = walk
   const at = deps.clock.now()
   const activity = toEntry(walk, outcome, charge)
   deps.ended(activity, at)
-  const settled = deps.store.admissions.settle(generationId, { at, charge, activity, answer })
-  deps.queue.released(caller.key.accountId)
-  return settled
+  return deps.store.admissions.settle(generationId, { at, charge, activity, answer })
 }
 
 function toEntry(

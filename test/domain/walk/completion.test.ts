@@ -1,6 +1,7 @@
 // The walk of one request: whatever happens to it, its admission is resolved exactly once, and charged for what came.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
+import type { Admissions } from '#domain/admission.ts'
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Caller } from '#domain/key.ts'
@@ -56,6 +57,23 @@ const eventsOf = ({ steps }: Walk): readonly ChatEvent[] =>
 
 /** The estimate of the prompt alone: 100 bytes are 25 tokens at $2.5/M. */
 const PROMPT_ALONE = usd('0.0000625')
+
+test('who waits for its hold is judged once an engine that answers later has released it', async () => {
+  const deps = bench.depsOf(says([COUNTED]))
+  const order: string[] = []
+  const admissions: Admissions = {
+    ...store.admissions,
+    async settle(id, settlement) {
+      await Bun.sleep(1)
+      const isSettled = await store.admissions.settle(id, settlement)
+      order.push('settled')
+      return isSettled
+    },
+  }
+  vi.spyOn(deps.queue, 'released').mockImplementation(() => order.push('judged'))
+  await bench.walk({ ...deps, store: { ...store, admissions } })
+  expect(order).toEqual(['settled', 'judged'])
+})
 
 describe('an answer that comes whole', () => {
   test('is charged by the provider’s count, and the receipt comes after the commit', async () => {
