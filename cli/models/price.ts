@@ -52,7 +52,7 @@ const PER_MILLION = [
 /** "in $2.5 → $3 per million tokens, per image $0.04 → 512x512 $0.02": changes to the current price. */
 function priceChanges(before: PriceRecord | null, after: PriceRecord): string {
   const tokens = PER_MILLION.filter(([, field]) => (before?.[field] ?? null) !== after[field]).map(
-    ([name, field]) => `${name} ${dollars(before?.[field])} → ${dollars(after[field])}`,
+    ([name, field]) => `${name} ${orNone(before?.[field])} → ${orNone(after[field])}`,
   )
   const [units, unit] = [before?.per_search_unit_usd ?? '0', after.per_search_unit_usd]
   const [images, drawn] = [imagesOf(before), imagesOf(after)]
@@ -78,7 +78,7 @@ const namedOf = (record: Readonly<Record<string, string>> = {}, unit = ''): stri
     .map(([name, value]) => `${name} ${unit}${value}`)
     .join(', ') || 'none'
 
-const dollars = (price: string | null | undefined): string => (price ? `$${price}` : 'none')
+const orNone = (price: string | null | undefined): string => (price ? `$${price}` : 'none')
 
 const imagesOf = (price: PriceRecord | null): string =>
   price?.per_image_usd

@@ -39,7 +39,7 @@ export function writeLowBalance(body: string, account: string): Mail {
     'While the balance stays below it, this notice is sent at most once a day. A top-up above the threshold resets that.'
 
   return {
-    subject: `${event.test ? '[test] ' : ''}Low balance: account ${name} has $${balance}`,
+    subject: `${event.test ? '[test] ' : ''}Low balance: account ${name} has ${dollars(balance)}`,
     text: [
       lead,
       '',

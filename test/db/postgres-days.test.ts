@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { migrate } from '#db/postgres/engine/migrate.ts'
-import { MIGRATIONS, NEWEST_VERSION } from '#db/postgres/engine/versions.ts'
+import { MIGRATIONS, NEWEST_VERSION, SEARCH_PATH } from '#db/postgres/engine/versions.ts'
 import { dropDays, makeDaysAhead, makeDaysOf } from '#db/postgres/log/days.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import type { Claim } from '#domain/admission.ts'
@@ -114,7 +114,7 @@ if (POSTGRES_BIN === null) {
       await a.admissions.admit(late)
       await cluster.run(
         address,
-        `SET search_path = gw${NEWEST_VERSION}, public; SELECT end_epochs(ARRAY['${a.owner.epoch}'], ARRAY['a'], ${clock.now()}, 'silent')`,
+        `SET search_path = ${SEARCH_PATH}; SELECT end_epochs(ARRAY['${a.owner.epoch}'], ARRAY['a'], ${clock.now()}, 'silent')`,
       )
       expect(await a.activity.find(late.generationId)).toMatchObject({ status: 500 })
       clock.advance(DAY_MS)

@@ -6,7 +6,7 @@
 import { type Audit, type AuditFinding, MAX_FINDINGS } from '#domain/audit.ts'
 import { DAY_MS, type Day, type Instant, later } from '#domain/clock.ts'
 import { type AccountId, entriesFrom, type GenerationId, type KeyId } from '#domain/id.ts'
-import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import { dollars, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { judgeSum, readBeyondHold, type SumRow } from '../../money/audit.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { send } from '../engine/engine.ts'
@@ -228,7 +228,7 @@ async function findLive(tx: Sql): Promise<readonly AuditFinding[]> {
   }
   return rows.map(({ subject, engine, what, day, ...row }) => {
     const sum = { day, kept: usd(row.kept), ledger: usd(row.ledger) }
-    const message = `${what}: $${renderUsd(sum.kept)}, and $${renderUsd(sum.ledger)}`
+    const message = `${what}: ${dollars(renderUsd(sum.kept))}, and ${dollars(renderUsd(sum.ledger))}`
     return { what: 'engine', engine, subject, message, sum }
   })
 }
