@@ -3,7 +3,7 @@
  * one requests arrive at a rate, however long the answers take.
  */
 import type { Socket } from 'bun'
-import { clear, ends, type Message, newMessage } from './message.ts'
+import { clear, ends, type Message, newMessage, says } from './message.ts'
 
 export interface LoadTarget {
   readonly origin: string
@@ -13,7 +13,7 @@ export interface LoadTarget {
   readonly body: string
   /** Beside the usual ones, each with its end of line. */
   readonly fields?: string
-  /** What stands in the first token of a stream: before it a provider says who speaks, which a gateway may keep back to try another. */
+  /** What stands in the first token of a stream: before it a provider says who speaks, which is no answer yet. */
   readonly token?: string
   /** What must stand at the end of an answer: a stream that breaks ends as well. */
   readonly ending?: string
@@ -32,7 +32,7 @@ const TICK_MS = 1
 
 export interface LoadResult {
   readonly requests: number
-  /** Answers that were not 200, or did not come to their end. */
+  /** Answers that were not 200, had no token, or did not come to their end. */
   readonly bad: number
   readonly seconds: number
   readonly p50Micros: number
@@ -86,13 +86,14 @@ export async function load(
   }
   const onData = (socket: Socket<Call>, bytes: Buffer): void => {
     const call = socket.data
+    const { tail } = call
     const isWhole = ends(call, bytes)
-    if (call.firstAt === 0 && hasBegun(call, bytes, target)) call.firstAt = performance.now()
+    if (call.firstAt === 0 && hasBegun(call, tail, bytes, target)) call.firstAt = performance.now()
     if (!isWhole) return
     const { startedAt, firstAt } = call
-    if (!isGood(call, target)) bad++
+    if (firstAt === 0 || !isGood(call, target)) bad++
     micros.push((performance.now() - startedAt) * 1000)
-    firstMicros.push((firstAt - startedAt) * 1000)
+    if (firstAt > 0) firstMicros.push((firstAt - startedAt) * 1000)
     next(socket)
   }
 
@@ -170,15 +171,19 @@ function write(socket: Socket<Call>, bytes: Buffer): void {
   socket.data.unsent = sent < bytes.length ? bytes.subarray(sent) : null
 }
 
-const hasBegun = ({ bodyBytes }: Call, bytes: Buffer, { token }: LoadTarget): boolean =>
-  token === undefined ? bodyBytes > 0 : bytes.includes(token)
+/** Whether the token is in these bytes, of which `tail` is what came before. */
+const hasBegun = (
+  { bodyBytes }: Call,
+  tail: string,
+  bytes: Buffer,
+  { token }: LoadTarget,
+): boolean =>
+  token === undefined
+    ? bodyBytes > 0
+    : bytes.includes(token) || says(tail + bytes.toString('latin1'), token)
 
 const isGood = ({ head, tail }: Call, { ending }: LoadTarget): boolean =>
-  head.startsWith('HTTP/1.1 200') &&
-  (ending === undefined || tail.replaceAll(SEAM, '').includes(ending))
-
-/** Between two chunks of the transfer coding; a proxy may put one in the middle of a word. */
-const SEAM = /\r\n[0-9a-f]+\r\n/g
+  head.startsWith('HTTP/1.1 200') && (ending === undefined || says(tail, ending))
 
 function toRequest({ origin, path, body, fields = '' }: LoadTarget, key: string): Buffer {
   const { host } = new URL(origin)

@@ -45,6 +45,13 @@ export function ends(message: Message, bytes: Buffer): boolean {
     : message.leftBytes <= 0
 }
 
+/** Between two chunks of the transfer coding; a proxy may put one in the middle of a word. */
+const SEAM = /\r\n[0-9a-f]+\r\n/g
+
+/** Whether a body has this text here, whatever its chunks cut. */
+export const says = (body: string, text: string): boolean =>
+  body.includes(text) || body.replaceAll(SEAM, '').includes(text)
+
 /** Takes what belongs to the head, and answers where the body begins in these bytes. */
 function readHead(message: Message, bytes: Buffer): number {
   const known = message.head.length
