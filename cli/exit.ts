@@ -27,8 +27,15 @@ export class CommandError extends Error {
   readonly exitCode: ExitCode
   readonly hint: string | null
 
-  constructor(code: string, exitCode: ExitCode, message: string, hint: string | null = null) {
-    super(message)
+  /** `options.cause` is what `--debug` shows beside it. */
+  constructor(
+    code: string,
+    exitCode: ExitCode,
+    message: string,
+    hint: string | null = null,
+    options: ErrorOptions = {},
+  ) {
+    super(message, options)
     this.name = 'CommandError'
     this.code = code
     this.exitCode = exitCode

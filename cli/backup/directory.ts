@@ -79,7 +79,7 @@ export function markTaken(file: string): () => void {
   try {
     writeFileSync(mark, '', { mode: 0o600 })
   } catch (cause) {
-    throw cannotWrite(mark, reasonOf(cause))
+    throw cannotWrite(file, reasonOf(cause))
   }
   return () => rmSync(mark, { force: true })
 }
@@ -87,6 +87,7 @@ export function markTaken(file: string): () => void {
 /**
  * Removes all but the newest `keep` backups, and returns the removed ones. `taken` counts as the newest: a clock that is behind
  * names it before others. Those that other commands are at do not count.
+ * @throws CommandError 1 for one that cannot be removed
  */
 export function removeOldest(directory: string, keep: number, taken: string): readonly string[] {
   const names = readdirSync(directory)
@@ -96,10 +97,23 @@ export function removeOldest(directory: string, keep: number, taken: string): re
     .toSorted()
   const surplus = Math.max(0, others.length + 1 - keep)
   const old = others.slice(0, surplus).map((name) => join(directory, name))
-  // Another backup may make room at once.
-  for (const file of old) rmSync(file, { force: true })
+  for (const file of old) {
+    try {
+      // Another backup may make room at once.
+      rmSync(file, { force: true })
+    } catch (cause) {
+      throw notRemoved(taken, file, reasonOf(cause))
+    }
+  }
   return old
 }
+
+const notRemoved = (taken: string, old: string, why: string): CommandError =>
+  new CommandError(
+    'backup_failed',
+    EXIT.failed,
+    `${taken} is whole, but ${old} cannot be removed: ${why}`,
+  )
 
 /** Removes partial files of killed backups: no backup takes longer than a day. */
 function sweepPartials(directory: string, now: Instant): void {

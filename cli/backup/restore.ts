@@ -28,7 +28,7 @@ export interface RestoreRecord {
   readonly replaced: string | null
   /** Schema of the backup itself; opening it has upgraded it. */
   readonly schema_version: number
-  /** The id of the master key that sealed the secrets in it, where that is not here; null where none is missing. */
+  /** The id of the master key that sealed secrets in it, of several the first, where that is not here; null where none is missing. */
   readonly missing_master_key: string | null
   readonly audit: VerbRecord<'audit'>
 }
@@ -104,27 +104,29 @@ async function examineSource(context: Context, source: string) {
 }
 
 /**
- * Said before anything is replaced. Without a key it goes on: a service may be given its own from elsewhere.
- * @throws CommandError 1 where another key is here, with which the gateway would start and reach no provider
+ * Said before anything is replaced. Without a key it goes on: a service may be given its own from elsewhere; and with one that opens a part.
+ * @throws CommandError 1 where another key is here that opens none, with which the gateway would start and reach no provider
  */
 async function findMissingKey(context: Context, source: string): Promise<string | null> {
   const sealers = sealedBy(source)
-  const [sealer] = sealers
-  if (sealer === undefined) return null
   const key = readMasterKey(context, { create: false })
   const own = key && openVault(key).keyId
-  if (own !== null && sealers.includes(own)) return null
-  const what = `the secrets in ${clean(source)} are sealed by the master key ${sealer}`
-  if (own !== null) {
+  const missing = sealers.filter((id) => id !== own)
+  const [sealer] = missing
+  if (sealer === undefined) return null
+  const isPart = missing.length < sealers.length
+  const what = `${isPart ? 'some' : 'the'} secrets in ${clean(source)} are sealed by the master key ${missing.join(' or ')}`
+  if (own !== null && !isPart) {
     throw refused(
       `${what}, and the one here is ${own}`,
       'put that key here, or name its file in GATEWAY_MASTER_KEY_FILE; if it is lost, take the one here away first: each secret is then to be set again',
     )
   }
-  printNote(
-    context,
-    `! ${what}, and there is none here: serve needs it, and makes another where it is given none`,
-  )
+  const outlook =
+    own === null
+      ? 'there is none here: serve needs it, and makes another where it is given none'
+      : `the one here is ${own}: doctor names those that are then to be set again`
+  printNote(context, `! ${what}, and ${outlook}`)
   return sealer
 }
 

@@ -32,6 +32,7 @@ export async function toLostOutput(cause: UnwritableError | CommandError): Promi
       EXIT.failed,
       `${done} was carried out, but its output is lost: ${cause.message}`,
       name.startsWith('balance.') ? 'gatewayctl ledger list' : ACTS,
+      { cause },
     )
   }
   return cause

@@ -1,6 +1,4 @@
 /** The version of the gateway that answered: after an upgrade the one before serves until it is restarted, and what it answers may have another shape. */
-import { CommanderError } from 'commander'
-import { GatewayError } from '#domain/errors.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printNote } from '../terminal/output.ts'
@@ -22,10 +20,12 @@ export function seeVersion(context: Context, { headers }: Response): void {
 
 const RESTART = 'restart the gateway with the newer one'
 
+/** What is thrown by code that reads a document of another shape: a field that is missing, no JSON, no date. */
+const MISREADINGS = [TypeError, SyntaxError, RangeError]
+
 /** The error for a crash where a gateway of another version has answered; null where there is another reason. */
 export function unreadableAnswer(thrown: unknown): CommandError | null {
-  const isTold = [CommandError, GatewayError, CommanderError].some((kind) => thrown instanceof kind)
-  if (other === null || isTold) return null
+  if (other === null || !MISREADINGS.some((kind) => thrown instanceof kind)) return null
   const message = `what the running gateway answers, of ${other}, cannot be read by v${VERSION}`
-  return new CommandError('other_version', EXIT.failed, message, RESTART)
+  return new CommandError('other_version', EXIT.failed, message, RESTART, { cause: thrown })
 }

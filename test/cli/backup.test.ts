@@ -118,6 +118,18 @@ describe('backup', () => {
     )
   })
 
+  test('with --keep an old one that cannot be removed is named, and so is the backup that is whole', () => {
+    const directory = place('stuck')
+    const old = join(directory, 'gateway-20250101T000000000Z.db')
+    mkdirSync(old, { recursive: true })
+    const { code, err } = cli.run(['backup', directory, '--keep', '1'])
+    const [taken = ''] = readdirSync(directory).filter((name) => join(directory, name) !== old)
+    expect(code).toBe(1)
+    expect(err).toContain(
+      `error: ${join(directory, taken)} is whole, but ${old} cannot be removed: `,
+    )
+  })
+
   test('leftovers of a killed backup are removed after a day', () => {
     const directory = place('swept')
     mkdirSync(directory)
@@ -397,6 +409,19 @@ describe('restore', () => {
       copyFileSync(join(old.dataDir, 'master.key'), own)
       expect(fresh.json([...command])).toMatchObject({ missing_master_key: null })
       expect(fresh.run(command).err).toMatch(/^✓ restored /)
+
+      // The key was replaced, and one provider forgotten.
+      writeFileSync(join(old.dataDir, 'master.key'), 'ab'.repeat(32))
+      old.run(['providers', 'add', 'groq', '--key-file', '-'], { stdin: 'sk-new' })
+      rmSync(backup)
+      expect(old.run(['backup', backup]).code).toBe(0)
+      const part = fresh.run(command)
+      expect([part.code, part.err.split('\n')[0]]).toEqual([
+        0,
+        expect.stringMatching(
+          /^! some secrets in .* the master key [0-9a-f]{8}, and the one here is .*: doctor names/,
+        ),
+      ])
     } finally {
       old.close()
       fresh.close()

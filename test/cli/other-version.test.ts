@@ -2,6 +2,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Context } from '#cli/context.ts'
+import { seeVersion, unreadableAnswer } from '#cli/gateway/served-version.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { SNAPSHOT } from '#test/cli/dashboard/fixed-snapshot.ts'
 import { openCli } from '#test/support/cli-harness.ts'
@@ -43,18 +45,27 @@ test('a command says once that the gateway is of another version, but not in dat
   expect((await same.runBeside(['rates'])).err).toBe('')
 })
 
-test('an answer that cannot be read is no crash', async () => {
-  const { code, err } = await serve({ running: true, healthy: true }, NEWER).runBeside(['status'])
+test('an answer that cannot be read is no crash, and --debug shows where it was read', async () => {
+  const cli = serve({ running: true, healthy: true }, NEWER)
+  const { code, err } = await cli.runBeside(['status', '--debug'])
   expect(code).toBe(1)
+  expect(err).toContain('TypeError')
   expect(err).toContain(
     `error: what the running gateway answers, of v9.9.9, cannot be read by v${VERSION}\nhint: restart`,
   )
 })
 
+test('what fails beside it for another reason keeps that', () => {
+  seeVersion({ quiet: true } as Context, new Response())
+  expect(unreadableAnswer(new Error('EPERM: operation not permitted'))).toBeNull()
+  expect(unreadableAnswer(new RangeError('Invalid Date'))?.code).toBe('other_version')
+})
+
 test('and says what was carried out', async () => {
   const cli = serve({}, NEWER)
-  const { code, err } = await cli.runBeside(['limits', 'set', 'prod-web', '--rpm', '5'])
+  const { code, err } = await cli.runBeside(['limits', 'set', 'prod-web', '--rpm', '5', '--debug'])
   expect(code).toBe(1)
+  expect(err).toContain('TypeError')
   expect(err).toContain('limits set was carried out, but its output is lost: what the running')
 })
 

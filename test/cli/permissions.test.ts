@@ -71,6 +71,13 @@ describe.skipIf(skips)('another user', () => {
       ),
     )
 
+  test('a backup into a directory that is closed names the backup', () => {
+    chmodSync(cli.dataDir, 0o755)
+    expect(run('backup', join(cli.home, 'ro')).err).toMatch(
+      /^error: cannot write .*\/ro\/gateway-\w+\.db: permission denied\n$/,
+    )
+  })
+
   test.each([['keys'], ['init'], ['backup']])('%s on a closed directory', (...args) => {
     chmodSync(cli.dataDir, isRoot ? 0o700 : 0o000)
     const ended = run(...args)
