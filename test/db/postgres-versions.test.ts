@@ -78,11 +78,32 @@ if (POSTGRES_BIN === null) {
       })
     })
 
-    test('is not served from without the functions of this version, which a newer binary did not make', async () => {
+    test('of a newer binary that has not the functions of this build is served from once this one has migrated, which leaves the tables as they are', async () => {
       const address = await cluster.create()
-      await becomeNewer(address, NEWEST_VERSION)
-      await cluster.run(address, `DROP SCHEMA ${FUNCTIONS} CASCADE`)
-      await expect(openNode(address, 'a')).rejects.toThrow(`is schema ${newer}`)
+      await becomeNewer(address, SERVES_FROM)
+      await cluster.run(
+        address,
+        `DROP SCHEMA ${FUNCTIONS} CASCADE; CREATE ROLE gateway LOGIN; CREATE TABLE theirs (a bigint)`,
+      )
+      onTestFinished(async () => {
+        await cluster.run(address, 'DROP OWNED BY gateway; DROP ROLE gateway')
+      })
+      await expect(openNode(address, 'a')).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: `this database has not the functions of this binary, ${FUNCTIONS}`,
+        details: expect.objectContaining({ hint: 'gatewayctl store migrate' }),
+      })
+      expect(await migrate(address)).toEqual({ from: newer, to: newer })
+      const store = await openNode(address, 'a')
+      const claim = claimAt(store, await issue(store))
+      expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
+      expect(
+        await cluster.run(
+          address,
+          `SELECT version::int, serves_from::int, has_schema_privilege('gateway', '${FUNCTIONS}', 'USAGE') AS functions,
+             has_table_privilege('gateway', 'theirs', 'SELECT') AS tables FROM schema_version`,
+        ),
+      ).toEqual([{ version: newer, serves_from: SERVES_FROM, functions: true, tables: false }])
     })
 
     test('of another build of this version is not served from, until it is migrated beside the nodes of that', async () => {

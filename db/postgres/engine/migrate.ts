@@ -17,22 +17,28 @@ import {
   VERSION_OF_FUNCTIONS,
 } from './versions.ts'
 
-/** To the role that nodes connect as, where it is another than the owner: it may not change what is written once. */
-const GRANTS = `
+/** To the role that nodes connect as, where it is another than the owner. */
+const granting = (grants: string): string => `
   DO $$ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateway' AND rolname <> current_user) THEN
+      ${grants}
+    END IF;
+  END $$`
+
+const GRANT_FUNCTIONS = granting(`
+      GRANT USAGE ON SCHEMA ${FUNCTIONS} TO gateway;
+      GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, ${FUNCTIONS} TO gateway;`)
+
+/** It may not change what is written once. */
+const GRANT_TABLES = granting(`
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO gateway;
       GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO gateway;
-      GRANT USAGE ON SCHEMA ${FUNCTIONS} TO gateway;
-      GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, ${FUNCTIONS} TO gateway;
       REVOKE UPDATE, DELETE ON ledger, acts FROM gateway;
       REVOKE INSERT, UPDATE, DELETE ON schema_version FROM gateway;
       -- For the audit. Every role has it, where nobody has taken it.
       IF pg_has_role((SELECT datdba FROM pg_database WHERE datname = current_database()), 'USAGE') THEN
         EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO gateway', current_database());
-      END IF;
-    END IF;
-  END $$`
+      END IF;`)
 
 /** The functions of versions whose nodes serve no more. */
 const DROP_OLD = `
@@ -68,36 +74,40 @@ export async function readSchema(sql: Sql): Promise<Schema> {
   throw movedAway(moved, version, hint)
 }
 
-/** Whether a node of this binary may serve from it: it is of this version, or of a newer one that still has what this one needs. */
-export const isServed = ({ version, servesFrom, hasFunctions }: Schema): boolean =>
-  version >= NEWEST_VERSION && servesFrom <= NEWEST_VERSION && hasFunctions
+/** Whether it has the tables that this binary needs: it is of this version, or of a newer one that has removed none of them yet. */
+const hasTables = ({ version, servesFrom }: Schema): boolean =>
+  version >= NEWEST_VERSION && servesFrom <= NEWEST_VERSION
+
+/** Whether a node of this binary may serve from it. */
+export const isServed = (schema: Schema): boolean => hasTables(schema) && schema.hasFunctions
 
 /** In the transaction of the move. */
 export const markMoved = (tx: Sql, { place, at }: Moved): Promise<number> =>
   tx.run('INSERT INTO moved (one, place, at) VALUES (1, ?, ?)', place, at)
 
-/** Newer, or older, than what this binary works with, or migrated by another build of the same. */
-const unknownSchema = ({ version, servesFrom }: Schema): GatewayError =>
-  new GatewayError(
+/** Newer, or older, than what this binary works with, or migrated by another build alone. */
+const unknownSchema = (schema: Schema): GatewayError => {
+  const { version, servesFrom } = schema
+  return new GatewayError(
     'store_unavailable',
-    version === NEWEST_VERSION
+    hasTables(schema)
       ? `this database has not the functions of this binary, ${FUNCTIONS}`
       : `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
     {
       hint:
-        version <= NEWEST_VERSION
+        version < NEWEST_VERSION || hasTables(schema)
           ? 'gatewayctl store migrate'
           : `a newer version has migrated it, for binaries of schema ${servesFrom} and newer: use that one, or restore a backup from before`,
       metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },
     },
   )
+}
 
 /** `exactly` that of this binary, where what a newer one has added would be left out. @throws store_unavailable, also for one that was moved */
 export async function requireSchema(sql: Sql, { exactly = false } = {}): Promise<void> {
-  const schema = await readSchema(sql)
-  if (!isServed(schema) || (exactly && schema.version !== NEWEST_VERSION)) {
-    throw unknownSchema(schema)
-  }
+  const read = await readSchema(sql)
+  const schema = exactly ? { ...read, servesFrom: read.version } : read
+  if (!isServed(schema)) throw unknownSchema(schema)
 }
 
 /** A table is waited for so long at a time: whoever comes to it later waits behind. */
@@ -168,23 +178,30 @@ async function migrateIn(tx: SQL): Promise<Migrated> {
   const schema = await readSchema(sql)
   const { version: from } = schema
   if (from > NEWEST_VERSION) {
-    if (!isServed(schema)) throw unknownSchema(schema)
+    if (!hasTables(schema)) throw unknownSchema(schema)
+    // Beside those of the newer one, whose tables are not touched.
+    if (!schema.hasFunctions) await makeFunctions(tx)
     return { from, to: from }
   }
   if (from > 0) await requireNoOlderNode(sql, from)
   await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
   for (const migration of MIGRATIONS.slice(from)) await tx.unsafe(migration).simple()
   await tx.unsafe(DROP_OLD).simple()
-  await tx.unsafe(`CREATE SCHEMA IF NOT EXISTS ${FUNCTIONS}`)
-  await tx.unsafe(`SET LOCAL search_path = ${FUNCTIONS}, public`)
-  await tx.unsafe(functions).simple()
+  await makeFunctions(tx)
   await tx.unsafe('DELETE FROM schema_version')
   await tx.unsafe(
     `INSERT INTO schema_version (version, serves_from) VALUES (${NEWEST_VERSION}, ${SERVES_FROM})`,
   )
-  await tx.unsafe(GRANTS).simple()
+  await tx.unsafe(GRANT_TABLES).simple()
   await makeDaysAhead(sql)
   return { from, to: NEWEST_VERSION }
+}
+
+async function makeFunctions(tx: SQL): Promise<void> {
+  await tx.unsafe(`CREATE SCHEMA IF NOT EXISTS ${FUNCTIONS}`)
+  await tx.unsafe(`SET LOCAL search_path = ${FUNCTIONS}, public`)
+  await tx.unsafe(functions).simple()
+  await tx.unsafe(GRANT_FUNCTIONS).simple()
 }
 
 /** None comes in meanwhile: one that starts looks at the schema again once it is in the list. */
