@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite'
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
-import { furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 let cli: CliHarness
@@ -30,6 +31,10 @@ interface Backup {
 
 const place = (name: string): string => join(cli.home, name)
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+const filesIn = (directory: string): readonly string[] =>
+  readdirSync(directory)
+    .map((name) => join(directory, name))
+    .toSorted()
 
 describe('backup', () => {
   test('prints the file alone; it is private, and whole by itself', () => {
@@ -89,21 +94,47 @@ describe('backup', () => {
     expect(ended.map(({ code, err }) => (code === 0 ? code : err))).toEqual([0, 0, 0, 0])
   })
 
-  test('with --keep no backup makes room that another command is at still, unless it was killed a day ago', () => {
-    const directory = place('beside')
+  test('with --keep no backup makes room that another command is at still', async () => {
+    const other = furnishCli(openCli())
+    const gateway = await startAppliance(other)
+    try {
+      const directory = join(other.home, 'beside')
+      mkdirSync(directory)
+      const old = [1, 2].map((n) => join(directory, `gateway-20250101T00000000${n}Z.db`))
+      // Once it has made room, a command waits until the gateway has recorded its backup.
+      process.kill(gateway.pid, 'SIGSTOP')
+      const commands = []
+      for (const file of old) {
+        writeFileSync(file, '')
+        commands.push(other.runBeside(['backup', directory, '--keep', '1', '--json']))
+        await until(() => !existsSync(file), 'a backup has made room', 30_000)
+      }
+      process.kill(gateway.pid, 'SIGCONT')
+      const ended = await Promise.all(commands)
+      expect(ended.map(({ code, err }) => (code === 0 ? code : err))).toEqual([0, 0])
+      const taken = ended.map(({ out }) => JSON.parse(out) as Backup)
+      expect(taken.map(({ removed }) => removed)).toEqual(old.map((file) => [file]))
+      expect(filesIn(directory)).toEqual(taken.map(({ file }) => file).toSorted())
+      const last = other.json<Backup>(['backup', directory, '--keep', '1'])
+      expect(filesIn(directory)).toEqual([last.file])
+    } finally {
+      await gateway.kill()
+      other.close()
+    }
+  })
+
+  test('with --keep a backup makes room that a command was at which was killed a day ago', () => {
+    const directory = place('killed')
     mkdirSync(directory)
-    const others = [1, 2].map((n) => `gateway-20250101T00000000${n}Z.db`)
-    const marks = others.map((name) => join(directory, `${name}.taken.77.partial`))
-    for (const name of others) writeFileSync(join(directory, name), '')
-    for (const mark of marks) writeFileSync(mark, '')
+    const old = join(directory, 'gateway-20250101T000000001Z.db')
+    const mark = `${old}.taken.77.partial`
+    for (const file of [old, mark]) writeFileSync(file, '')
+    expect(cli.json<Backup>(['backup', directory, '--keep', '1']).removed).toEqual([])
     const longAgo = statSync(directory).mtimeMs / 1_000 - 90_000
-    utimesSync(marks[1] ?? '', longAgo, longAgo)
-    const one = cli.json<Backup>(['backup', directory, '--keep', '1'])
-    expect(one.removed).toEqual([join(directory, others[1] ?? '')])
-    rmSync(marks[0] ?? '')
-    const two = cli.json<Backup>(['backup', directory, '--keep', '1'])
-    expect(two.removed).toEqual([join(directory, others[0] ?? ''), one.file])
-    expect(readdirSync(directory).map((name) => join(directory, name))).toEqual([two.file])
+    utimesSync(mark, longAgo, longAgo)
+    const last = cli.json<Backup>(['backup', directory, '--keep', '1'])
+    expect(last.removed).toContain(old)
+    expect(filesIn(directory)).toEqual([last.file])
   })
 
   test('with --keep the backup just taken stays, though the clock is behind the others', () => {
