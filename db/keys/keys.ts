@@ -66,10 +66,13 @@ const ofAccount = (accountId: AccountId | undefined): string =>
 export const inScope = ({ accountId, includeRevoked }: KeyQuery): string =>
   `${includeRevoked ? 'TRUE' : 'revoked_at IS NULL'} ${ofAccount(accountId)}`
 
-type Finding = Pick<Keys, 'find' | 'findMany' | 'search' | 'list' | 'isNamed'>
+type Finding = Pick<Keys, 'find' | 'current' | 'findMany' | 'search' | 'list' | 'isNamed'>
 
 const findKeys = (engine: Engine, of: KeysOf): Finding => ({
   find: (id) => readSettled(engine, () => findKey(of, id)),
+
+  // A change of it is committed before anybody is answered.
+  current: (id) => engine.read(() => findKey(of, id)),
 
   async findMany(ids) {
     const found = await readSettled(engine, () =>

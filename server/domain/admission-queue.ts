@@ -5,7 +5,7 @@
  */
 import type { Admissions, Claim, Refusal, Repeated, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
-import { requireRound, type Stale, untilCurrent } from './catalogue.ts'
+import { type Stale, untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { Answers, Repetition } from './idempotency.ts'
@@ -53,7 +53,7 @@ interface Waiter {
   isJudged: boolean
   /** Why it leaves once it is judged. */
   leaving: (() => void) | null
-  decided(verdict: Verdict | Repeated): void
+  decided(verdict: Verdict | Stale | Repeated): void
   fail(thrown: unknown): void
 }
 
@@ -91,14 +91,11 @@ export class AdmissionQueue {
     undecided: Undecided,
     signal: CancelSignal,
   ): Promise<Verdict | Repeated> {
-    let verdict: Verdict | Stale | Repeated = undecided
-    for (let round = 1; verdict === 'stale'; round++) {
-      requireRound(round)
-      verdict = await this.ask(claimant)
-    }
-    if (!this.isUndecided(verdict)) return verdict
+    const verdict = undecided === 'stale' ? await untilCurrent(() => this.ask(claimant)) : undecided
+    if (!isToWait(verdict) || this.deps.waitMs === 0) return verdict
     const claim = claimant.claimNow()
-    return await this.lineOf(claim.accountId).wait(claimant, claim, verdict, signal)
+    const waited = await this.lineOf(claim.accountId).wait(claimant, claim, verdict, signal)
+    return waited === 'stale' ? await this.wait(claimant, waited, signal) : waited
   }
 
   /** A hold of this account has ended. */
@@ -143,17 +140,18 @@ class Line {
     this.emptied = emptied
   }
 
+  /** Stale where its key has been given to another account: it asks there. */
   wait(
     claimant: Claimant,
     claim: Claim,
     refused: Refused,
     signal: CancelSignal,
-  ): Promise<Verdict | Repeated> {
+  ): Promise<Verdict | Stale | Repeated> {
     const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
     if (ofKey.length >= MAX_WAITING) {
       return Promise.resolve(this.giveUp(refused, ofKey[0]?.sinceMs))
     }
-    const { promise, resolve, reject } = Promise.withResolvers<Verdict | Repeated>()
+    const { promise, resolve, reject } = Promise.withResolvers<Verdict | Stale | Repeated>()
     const leave = (how: () => void): void => {
       if (waiter.isJudged) {
         waiter.leaving ??= () => leave(how)
@@ -220,12 +218,14 @@ class Line {
 
   /** Whether its waiting is over. */
   private async judgeAgain(waiter: Waiter): Promise<boolean> {
-    let verdict: Verdict | Repeated
+    let verdict: Verdict | Repeated | null
     waiter.isJudged = true
     try {
       verdict = await untilCurrent(async () => {
-        waiter.claim = await waiter.claimant.claimAnew()
-        return await this.deps.store.admissions.admit(waiter.claim)
+        const claim = await waiter.claimant.claimAnew()
+        if (claim.accountId !== waiter.claim.accountId) return null
+        waiter.claim = claim
+        return await this.deps.store.admissions.admit(claim)
       })
     } catch (thrown) {
       waiter.isJudged = false
@@ -233,9 +233,9 @@ class Line {
       return true
     }
     waiter.isJudged = false
-    if (!isToWait(verdict)) {
+    if (verdict === null || !isToWait(verdict)) {
       // A client that left at this moment is admitted: its walk ends it, and pays nothing.
-      waiter.decided(verdict)
+      waiter.decided(verdict ?? 'stale')
       return true
     }
     waiter.refused = verdict

@@ -38,16 +38,10 @@ const MOST_ROUNDS = 8
 
 /** Asks until what it asks with is of the catalogue in force. @throws store_unavailable where that changes every time */
 export async function untilCurrent<Answer>(ask: () => Promise<Answer | Stale>): Promise<Answer> {
-  for (let round = 1; ; round++) {
+  for (let round = 1; round <= MOST_ROUNDS; round++) {
     const answer = await ask()
     if (answer !== 'stale') return answer
-    requireRound(round)
   }
-}
-
-/** Whether another round may follow the `round`th. @throws store_unavailable */
-export function requireRound(round: number): void {
-  if (round < MOST_ROUNDS) return
   throw new GatewayError(
     'store_unavailable',
     'the catalogue or the clock is changed faster than anything can be judged by it: try again',

@@ -106,6 +106,8 @@ export interface Keys {
   /** The key that this token opens, whatever its state; none for what is no secret. Called once per request. */
   findBySecret(token: string, at: Instant): Promise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
+  /** As the next request would find it, for one that has waited: it waits for nothing that is being written. */
+  current(id: KeyId): Promise<ApiKey | undefined>
   /** Those of them that there are, in their order. */
   findMany(ids: readonly KeyId[]): Promise<readonly ApiKey[]>
   /** Keys whose id or name equals `text`, or whose label begins with it; at most `limit`, of one account or of any. For an operator's input. */

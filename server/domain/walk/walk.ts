@@ -140,8 +140,9 @@ export class Walk {
 
   async claimAnew(): Promise<Claim> {
     const { deps, caller } = this
-    const key = await deps.store.keys.find(caller.key.id)
-    if (key !== undefined) this.caller = { ...caller, key }
+    const { requestId, arrivedAt, arrivedMs } = caller
+    const key = await deps.store.keys.current(caller.key.id)
+    if (key !== undefined) this.caller = { key, requestId, arrivedAt, arrivedMs }
     return this.claimNow()
   }
 

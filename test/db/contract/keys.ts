@@ -41,6 +41,16 @@ export function keysContract(bench: Bench): void {
       expect((await bench.store.keys.find(closed.id))?.limits.allowedModels).toEqual([])
     })
 
+    test('is found for one that has waited as the next request finds it', async () => {
+      const { key, secret } = await bench.issue({ allowedModels: ['acme/*'] })
+      const { store, clock } = bench
+      await store.keys.amend(key.id, { limits: { allowedModels: [] } }, anAct())
+      const found = await store.keys.current(key.id)
+      expect(found?.limits.allowedModels).toEqual([])
+      expect(found).toEqual(await store.keys.findBySecret(secret, clock.now()))
+      expect(await store.keys.current('key_none' as KeyId)).toBeUndefined()
+    })
+
     test('answers to its secret, and to no other', async () => {
       const { key, secret } = await bench.issue()
       const { store, clock } = bench

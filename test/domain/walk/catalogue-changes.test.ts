@@ -1,16 +1,18 @@
 // The catalogue, or the key, changes between what a request is offered and its admission: it is judged by what stands then.
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { Admissions, Claim } from '#domain/admission.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { RequestRefused } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import {
   aClaim,
+  anAccount,
   anAct,
   anActivity,
   aRequest,
+  aTopUp,
   aVersion,
   perM,
   rate,
@@ -56,8 +58,14 @@ const makeDear = () =>
   )
 
 /** Holds money for another request, all that there is; what it returns gives it back. */
-async function hold(deps: CompletionDeps, amount = '10'): Promise<() => Promise<void>> {
-  const { key } = await bench.call()
+async function hold(
+  deps: CompletionDeps,
+  amount = '10',
+  accountId: AccountId = 'acct_1',
+): Promise<() => Promise<void>> {
+  const caller = await bench.call()
+  const key = { ...caller.key, accountId }
+  if (accountId !== caller.key.accountId) await bench.store.keys.move(key.id, accountId, anAct())
   const claim = { ...aClaim(key, now(), usd(amount)), catalogue: version() }
   expect(await admitClaim(bench.store.admissions, claim)).toMatchObject({ admitted: true })
   return async () => {
@@ -124,6 +132,26 @@ test('while it waits for money: a lower bound of its key is what it is asked wit
   await giveBack()
   await walking
   expect(claims.at(-1)?.offers[0]).toMatchObject({ full: 7 })
+})
+
+test('while it waits for money: a key that is given to another account waits there, and nobody here behind it', async () => {
+  const other = anAccount({ id: 'acct_2', name: 'other' })
+  await bench.store.accounts.create(other, anAct())
+  await bench.store.ledger.credit(aTopUp(now(), usd('10'), { accountId: other.id }), anAct())
+  const deps = depsWith()
+  const giveBackThere = await hold(deps, '10', other.id)
+  const giveBack = await hold(deps)
+  const walking = bench.walk(deps)
+  await vi.waitFor(() => expect(claims).not.toEqual([]))
+  await bench.store.keys.move(claims[0]?.keyId as KeyId, other.id, anAct())
+  await vi.waitFor(() => expect(claims.at(-1)?.accountId).toBe(other.id), 5_000)
+  await giveBack()
+  expect((await bench.walk(deps)).thrown).toBeUndefined()
+  await giveBackThere()
+  const walked = await walking
+  expect(walked.thrown).toBeUndefined()
+  const { charged, line } = await bench.books(walked.caller)
+  expect([charged, line.accountId]).toEqual([85_000n, other.id])
 })
 
 test('before an engine that answers later has judged it: it is offered anew, and admitted once', async () => {
