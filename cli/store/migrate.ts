@@ -10,6 +10,8 @@ export interface MigrationRecord {
   readonly store: string
   readonly from: number
   readonly to: number
+  /** Whether it had not the functions of this binary, as where another build of the same schema migrated it. */
+  readonly made_functions: boolean
 }
 
 export const mount: Mount = (store) =>
@@ -20,14 +22,19 @@ export const mount: Mount = (store) =>
       action(async (context) => {
         const { address } = requireShared(context)
         const { migrate } = await import('#db/postgres/engine/migrate.ts')
+        const { from, to, madeFunctions } = await migrate(address)
         const record: MigrationRecord = {
           store: renderAddress(address),
-          ...(await migrate(address)),
+          from,
+          to,
+          made_functions: madeFunctions,
         }
-        const { from, to } = record
         if (context.json) return printJson(record)
         if (context.quiet) return
         const place = clean(record.store)
-        print(from === to ? `${place} is schema ${to} already` : `${place}: schema ${from} → ${to}`)
+        if (from !== to) print(`${place}: schema ${from} → ${to}`)
+        else if (madeFunctions)
+          print(`${place}: schema ${to} as before, with the functions of this binary now`)
+        else print(`${place} is schema ${to} already`)
       }),
     )

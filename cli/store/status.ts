@@ -41,7 +41,7 @@ function schemaOf(record: StoreRecord): string {
   const { schema_version: schema, newest_schema_version: own, serves_from, is_served } = record
   if (schema === own && is_served) return `${schema} (newest)`
   if (schema < own) return `${schema}, this binary works with ${own}: gatewayctl store migrate`
-  if (schema === own)
+  if (serves_from <= own && !is_served)
     return `${schema}, without the functions of this binary: gatewayctl store migrate`
   return is_served
     ? `${schema}, from which this binary, of ${own}, may still serve`

@@ -8,8 +8,7 @@ import { expire } from './admission/expire.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, NO_NODE, openDatabase } from './engine/database.ts'
 import { engineOf } from './engine/engine.ts'
-import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
-import { LIVES } from './engine/node-life.ts'
+import { isServed, livingNodes, readSchema, requireSchema } from './engine/migrate.ts'
 import { NEWEST_VERSION } from './engine/versions.ts'
 import { readNodes } from './nodes.ts'
 
@@ -75,9 +74,7 @@ export const readStore = (address: Address, clock: Clock): Promise<StoreRecord> 
       newest_schema_version: NEWEST_VERSION,
       serves_from: schema.servesFrom,
       is_served: isServed(schema),
-      nodes: isServed(schema)
-        ? await database.all(`SELECT name, version, schema FROM nodes WHERE ${LIVES} ORDER BY name`)
-        : [],
+      nodes: schema.version === 0 ? [] : await livingNodes(database, schema.version),
       ...row,
       standbys,
     }

@@ -1,6 +1,6 @@
 // Two nodes over one PostgreSQL are one gateway: one truth of money and limits, whichever answers and whichever dies.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { NEWEST_VERSION } from '#db/postgres/engine/versions.ts'
+import { FUNCTIONS, NEWEST_VERSION } from '#db/postgres/engine/versions.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { startBalancer } from '#test/support/balancer.ts'
@@ -216,6 +216,18 @@ if (POSTGRES_BIN === null) {
         expect.stringContaining(`schema 0 → ${NEWEST_VERSION}`),
       ])
       expect([again?.code, again?.out]).toEqual([0, expect.stringContaining('already')])
+      // Another build of this version has migrated it.
+      await cluster.run(address, `ALTER SCHEMA ${FUNCTIONS} RENAME TO gw${NEWEST_VERSION}_0a1b2c3d`)
+      const status = owner.run(['store', 'status'], of('postgres'))
+      expect([status.code, status.out]).toEqual([
+        6,
+        expect.stringContaining(
+          `${NEWEST_VERSION}, without the functions of this binary: gatewayctl store migrate`,
+        ),
+      ])
+      expect(owner.run(['store', 'migrate'], of('postgres')).out).toContain(
+        `schema ${NEWEST_VERSION} as before, with the functions of this binary now`,
+      )
       const other = owner.run(['store', 'migrate'], of('gateway'))
       expect([other.code, other.out]).toEqual([0, expect.stringContaining('already')])
       expect(owner.run(['init'], of('gateway')).code).toBe(0)

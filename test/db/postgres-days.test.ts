@@ -222,7 +222,11 @@ if (POSTGRES_BIN === null) {
          SELECT id, 'req_' || n, 'acct_1', 'key_1', false, 'm', false, 429, 'gateway', at, at, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 'chat'
          FROM unnest(ARRAY['${ids.join("','")}'], ARRAY[${old}, ${old + DAY_MS}, ${systemClock.now()}]) WITH ORDINALITY AS u(id, at, n)`,
       )
-      expect(await migrate(address)).toEqual({ from: 4, to: NEWEST_VERSION })
+      expect(await migrate(address)).toEqual({
+        from: 4,
+        to: NEWEST_VERSION,
+        madeFunctions: true,
+      })
       expect(await linesOf(address)).toEqual(ids.map(() => 'activity_past'))
       const store = await openNode(address, 'a')
       const key = await issue(store)
@@ -236,7 +240,11 @@ if (POSTGRES_BIN === null) {
       expect(await store.activity.trim(later(old, 2 * DAY_MS), 9)).toBe(2)
       expect(await linesOf(address)).toHaveLength(3)
       // Again is nothing more.
-      expect(await migrate(address)).toEqual({ from: NEWEST_VERSION, to: NEWEST_VERSION })
+      expect(await migrate(address)).toEqual({
+        from: NEWEST_VERSION,
+        to: NEWEST_VERSION,
+        madeFunctions: false,
+      })
     })
   })
 }

@@ -18,6 +18,7 @@ if (POSTGRES_BIN === null) {
   describe('the schema', () => {
     const cluster = clusterForAll(bin)
     const newer = NEWEST_VERSION + 1
+    const ALREADY = { from: NEWEST_VERSION, to: NEWEST_VERSION, madeFunctions: false }
     /** As a newer binary leaves it, whose functions stand beside. */
     const becomeNewer = (address: Address, servesFrom: number) =>
       cluster.run(
@@ -44,7 +45,7 @@ if (POSTGRES_BIN === null) {
       // It is ready: no balancer leaves it.
       const { schemaVersion, newestSchemaVersion } = await store.health({ checkIntegrity: false })
       expect([schemaVersion, newestSchemaVersion]).toEqual([newer, newer])
-      expect(await migrate(address)).toEqual({ from: newer, to: newer })
+      expect(await migrate(address)).toEqual({ from: newer, to: newer, madeFunctions: false })
       expect(await listNodes(address, systemClock)).toMatchObject([
         { name: 'a', schema: NEWEST_VERSION },
       ])
@@ -93,7 +94,7 @@ if (POSTGRES_BIN === null) {
         message: `this database has not the functions of this binary, ${FUNCTIONS}`,
         details: expect.objectContaining({ hint: 'gatewayctl store migrate' }),
       })
-      expect(await migrate(address)).toEqual({ from: newer, to: newer })
+      expect(await migrate(address)).toEqual({ from: newer, to: newer, madeFunctions: true })
       const store = await openNode(address, 'a')
       const claim = claimAt(store, await issue(store))
       expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
@@ -116,8 +117,11 @@ if (POSTGRES_BIN === null) {
         message: `this database has not the functions of this binary, ${FUNCTIONS}`,
         details: expect.objectContaining({ hint: 'gatewayctl store migrate' }),
       })
-      expect(await readStore(address, systemClock)).toMatchObject({ is_served: false })
-      expect(await migrate(address)).toEqual({ from: NEWEST_VERSION, to: NEWEST_VERSION })
+      expect(await readStore(address, systemClock)).toMatchObject({
+        is_served: false,
+        nodes: [{ name: 'other', version: '0.0.9', schema: NEWEST_VERSION }],
+      })
+      expect(await migrate(address)).toEqual({ ...ALREADY, madeFunctions: true })
       const store = await openNode(address, 'a')
       const claim = claimAt(store, await issue(store))
       expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
@@ -125,6 +129,7 @@ if (POSTGRES_BIN === null) {
         address,
         "SELECT nspname AS name FROM pg_namespace WHERE nspname ~ '^gw' ORDER BY 1",
       )
+      expect(await migrate(address)).toEqual(ALREADY)
       expect(schemas.map(({ name }) => name)).toEqual([other, FUNCTIONS].toSorted())
     })
 
@@ -146,7 +151,7 @@ if (POSTGRES_BIN === null) {
          UPDATE schema_version SET version = ${NEWEST_VERSION}; CREATE SCHEMA gw${SERVES_FROM - 1}; CREATE SCHEMA gw${SERVES_FROM - 1}_0a1b2c3d;
          CREATE SCHEMA gw${SERVES_FROM}; CREATE SCHEMA gw_own`,
       )
-      expect(await migrate(address)).toEqual({ from: NEWEST_VERSION, to: NEWEST_VERSION })
+      expect(await migrate(address)).toEqual(ALREADY)
       const left = await cluster.run<{ name: string }>(
         address,
         "SELECT nspname AS name FROM pg_namespace WHERE nspname ~ '^gw' ORDER BY 1",
@@ -164,8 +169,11 @@ if (POSTGRES_BIN === null) {
          INSERT INTO nodes (name, epoch, version) VALUES ('before', 'epoch_1', '0.1.9')`,
       )
       await expect(migrate(address)).rejects.toThrow('before (0.1.9, schema 2)')
+      expect((await readStore(address, systemClock)).nodes).toEqual([
+        { name: 'before', version: '0.1.9', schema: 2 },
+      ])
       await cluster.run(address, "UPDATE nodes SET beat_at = beat_at - interval '1 minute'")
-      expect(await migrate(address)).toEqual({ from: 2, to: NEWEST_VERSION })
+      expect(await migrate(address)).toEqual({ from: 2, to: NEWEST_VERSION, madeFunctions: true })
       const stray = await cluster.run<{ name: string }>(
         address,
         "SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1",
@@ -192,7 +200,7 @@ if (POSTGRES_BIN === null) {
         }),
       })
       await cluster.run(address, `GRANT CREATE ON DATABASE ${address.database} TO clerk`)
-      expect(await migrate(asClerk)).toEqual({ from: 0, to: NEWEST_VERSION })
+      expect(await migrate(asClerk)).toEqual({ from: 0, to: NEWEST_VERSION, madeFunctions: true })
     })
 
     test('is migrated behind a table that somebody reads, and nobody waits behind the migration', async () => {
@@ -221,7 +229,7 @@ if (POSTGRES_BIN === null) {
       }
       expect(done).toBe(false)
       await reader.unsafe('COMMIT')
-      expect(await migrating).toEqual({ from: NEWEST_VERSION, to: NEWEST_VERSION })
+      expect(await migrating).toEqual(ALREADY)
     })
   })
 }

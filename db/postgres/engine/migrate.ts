@@ -1,6 +1,7 @@
 /** Brings a database to the newest schema, in one transaction, beside nodes that serve from it. */
 import type { SQL } from 'bun'
 import { GatewayError } from '#domain/errors.ts'
+import type { NodeRecord } from '#domain/node.ts'
 import { type Moved, movedAway } from '../../moved.ts'
 import functions from '../functions.sql' with { type: 'text' }
 import { makeDaysAhead } from '../log/days.ts'
@@ -118,10 +119,12 @@ const MOST_TRIES = 60
 export interface Migrated {
   readonly from: number
   readonly to: number
+  /** Whether it had not the functions of this binary; also of one version, which another build has migrated. */
+  readonly madeFunctions: boolean
 }
 
 /**
- * As the owner of the tables; success where there is nothing to do. Answers the version before and after.
+ * As the owner of the tables; success where there is nothing to do. Answers what it was and is.
  * @throws store_unavailable for a schema of a newer binary that this one may not serve from, for what was moved, and while a node serves that is too old for it
  */
 export async function migrate(address: Address): Promise<Migrated> {
@@ -148,7 +151,7 @@ export async function migrate(address: Address): Promise<Migrated> {
 async function migratedAlready(pool: SQL, refused: GatewayError): Promise<Migrated> {
   const schema = await readSchema(sqlOn(pool))
   if (schema.version !== NEWEST_VERSION || !isServed(schema)) throw refused
-  return { from: NEWEST_VERSION, to: NEWEST_VERSION }
+  return { from: NEWEST_VERSION, to: NEWEST_VERSION, madeFunctions: false }
 }
 
 const denied = ({ username, database }: Address, cause: Error): GatewayError =>
@@ -181,7 +184,7 @@ async function migrateIn(tx: SQL): Promise<Migrated> {
     if (!hasTables(schema)) throw unknownSchema(schema)
     // Beside those of the newer one, whose tables are not touched.
     if (!schema.hasFunctions) await makeFunctions(tx)
-    return { from, to: from }
+    return { from, to: from, madeFunctions: !schema.hasFunctions }
   }
   if (from > 0) await requireNoOlderNode(sql, from)
   await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
@@ -194,7 +197,7 @@ async function migrateIn(tx: SQL): Promise<Migrated> {
   )
   await tx.unsafe(GRANT_TABLES).simple()
   await makeDaysAhead(sql)
-  return { from, to: NEWEST_VERSION }
+  return { from, to: NEWEST_VERSION, madeFunctions: !schema.hasFunctions }
 }
 
 async function makeFunctions(tx: SQL): Promise<void> {
@@ -204,15 +207,22 @@ async function makeFunctions(tx: SQL): Promise<void> {
   await tx.unsafe(GRANT_FUNCTIONS).simple()
 }
 
+/** Those that live, in a schema of any version that has tables: before version 4 no row said of which its node is. */
+export const livingNodes = (
+  sql: Sql,
+  version: number,
+): Promise<readonly Pick<NodeRecord, 'name' | 'version' | 'schema'>[]> =>
+  sql.all(
+    `SELECT name, version, schema FROM (
+       SELECT name, version, epoch, beat_at, coalesce((to_jsonb(n) ->> 'schema')::bigint, ?) AS schema FROM nodes n) n
+     WHERE ${LIVES} ORDER BY name`,
+    version,
+  )
+
 /** None comes in meanwhile: one that starts looks at the schema again once it is in the list. */
 async function requireNoOlderNode(sql: Sql, from: number): Promise<void> {
   await sql.run('LOCK TABLE nodes IN SHARE MODE')
-  const older = await sql.all<{ name: string; version: string; schema: number }>(
-    `SELECT name, version, schema FROM (
-       SELECT name, version, epoch, beat_at, coalesce((to_jsonb(n) ->> 'schema')::bigint, ?) AS schema FROM nodes n) n
-     WHERE schema < ${SERVES_FROM} AND ${LIVES} ORDER BY name`,
-    from,
-  )
+  const older = (await livingNodes(sql, from)).filter(({ schema }) => schema < SERVES_FROM)
   if (older.length === 0) return
   const named = older.map(({ name, version, schema }) => `${name} (${version}, schema ${schema})`)
   throw new GatewayError(
