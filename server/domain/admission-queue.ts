@@ -3,13 +3,19 @@
  * until enough of the others have ended (contract §8). In memory: a request that waits has taken nothing. Each process has its
  * own line; who waits at another is judged again once a second.
  */
-import type { Admissions, Claim, Refusal, Repeated, Verdict } from './admission.ts'
+import {
+  type Admissions,
+  type Claim,
+  type Refusal,
+  type Repeated,
+  type Verdict,
+  whoseLimit,
+} from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
 import { type Stale, untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { Answers, Repetition } from './idempotency.ts'
-import { whoseLimit } from './refusal.ts'
 
 /** Requests of one key that may wait at once. */
 const MAX_WAITING = 64

@@ -123,6 +123,12 @@ export interface Refusal {
   readonly held?: { readonly usd: string; readonly requests: number }
 }
 
+/** Whose limit refuses. */
+export function whoseLimit({ limit, of }: Refusal): 'account' | 'key' | 'end_user' {
+  if (of === 'account' || limit === 'balance_usd') return 'account'
+  return limit.startsWith('end_user_') ? 'end_user' : 'key'
+}
+
 export type Verdict =
   | { readonly admitted: true; readonly quota: QuotaReading; readonly grant: Grant }
   | {

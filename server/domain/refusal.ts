@@ -1,15 +1,9 @@
 /** Renders a refusal for the caller: which limit, its value, what is used, and what lifts it (contract §3). */
-import type { Refusal } from './admission.ts'
+import { type Refusal, whoseLimit } from './admission.ts'
 import { renderInstant } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
 import { limitNamed } from './limits.ts'
 import { dollars } from './money.ts'
-
-/** Whose limit refuses. */
-export function whoseLimit({ limit, of }: Refusal): 'account' | 'key' | 'end_user' {
-  if (of === 'account' || limit === 'balance_usd') return 'account'
-  return limit.startsWith('end_user_') ? 'end_user' : 'key'
-}
 
 /** With the metadata of contract §3 and, where waiting helps, a `Retry-After`. */
 export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
