@@ -206,7 +206,7 @@ if (POSTGRES_BIN === null) {
           (
             await cluster.run(
               address,
-              "SELECT 1 FROM pg_stat_activity WHERE state = 'idle' AND query LIKE 'SELECT epoch, beat_at::text FROM nodes%'",
+              "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle' AND query LIKE 'SELECT epoch, beat_at::text FROM nodes%'",
             )
           ).length > 0,
         'it has looked',

@@ -51,10 +51,15 @@ test('a key that another operator moves away while its account is closed stays, 
   for (const name of ['a', 'b', 'c', 'd']) {
     await act(deps, 'keys.create', { name, account: 'acme' })
   }
-  const [closed] = await Promise.all([
-    act(deps, 'accounts.close', { account: 'acme' }),
-    act(deps, 'accounts.move-key', { key: moved.id, to: 'default' }),
-  ])
+  const { keys } = deps.store
+  /** Another operator comes between what is read and what is done. */
+  const list: typeof keys.list = async (query) => {
+    const listed = await keys.list(query)
+    await act(deps, 'accounts.move-key', { key: moved.id, to: 'default' })
+    return listed
+  }
+  const store = { ...deps.store, keys: { ...keys, list } }
+  const closed = await act({ ...deps, store }, 'accounts.close', { account: 'acme' })
   expect(closed).toMatchObject({ closed_at: expect.any(String), revoked_keys: 4 })
   expect(await act(deps, 'keys.show', { key: moved.id })).toMatchObject({
     account: 'default',

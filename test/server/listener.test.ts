@@ -227,7 +227,10 @@ test('only a request that waits for its answer may be idle for long; afterwards 
 })
 
 test('who retires tells the clients that keep a connection to take another', async () => {
-  const listener = listen({ hostname: '127.0.0.1', port: 0 }, () => new Response('here'))
+  const listener = listen({ hostname: '127.0.0.1', port: 0 }, ({ url }) => {
+    if (url.endsWith('/fault')) throw new Error('a fault')
+    return new Response('here')
+  })
   const client = dial(listener.url)
   const ask = async (answers: number) => {
     client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -236,10 +239,19 @@ test('who retires tells the clients that keep a connection to take another', asy
   }
   await ask(1)
   expect(client.received.toLowerCase()).not.toContain('connection: close')
-  const retired = listener.retire()
+  // Not waited for: it goes on for ten seconds.
+  void listener.retire()
   await ask(2)
   expect(client.received.toLowerCase()).toContain('connection: close')
-  await Promise.all([listener.close(), retired])
+  const fault = await fetch(`${listener.url}/fault`)
+  expect([fault.status, await fault.json()]).toEqual([
+    500,
+    {
+      error: expect.objectContaining({ code: 'internal_error' }),
+      request_id: fault.headers.get('X-Request-Id'),
+    },
+  ])
+  await listener.close()
 })
 
 test('the admin socket can be opened only by its owner', async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { later } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'
 import { aKey, anAccount, anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -212,6 +213,35 @@ export function keysContract(bench: Bench): void {
         'key_not_found',
       )
     })
+  })
+
+  describe('of an account', () => {
+    test('a key that has left it meanwhile is not revoked, and nothing is noted', async () => {
+      const { key } = await bench.issue()
+      const { store, clock } = bench
+      await store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
+      const { after: moved } = await store.keys.move(key.id, 'acct_2', anAct(clock.now()))
+      const revocation = anAct(clock.now())
+      expect(await store.keys.revoke(key.id, revocation, 'acct_1')).toEqual(moved)
+      expect(await store.keys.find(key.id)).toEqual(moved)
+      const noted = async () =>
+        (await store.acts.list({ limit: 9 })).some(({ id }) => id === revocation.id)
+      expect(await noted()).toBe(false)
+      expect((await store.keys.revoke(key.id, revocation, 'acct_2')).revokedAt).toBe(clock.now())
+      expect(await noted()).toBe(true)
+    })
+  })
+
+  test('the first key is the first ever: none is issued as that beside another, not even a revoked one', async () => {
+    const { keys } = bench.store
+    const now = bench.clock.now()
+    const issueFirst = (key: ApiKey) => keys.issue(key, newSecret(), anAct(now), true)
+    const first = aKey(now)
+    await issueFirst(first)
+    await keys.revoke(first.id, anAct(now))
+    const second = aKey(now)
+    expect(await refusalOf(issueFirst(second))).toBe('already_exists')
+    expect(await keys.find(second.id)).toBeUndefined()
   })
 
   rotationContract(bench)

@@ -18,13 +18,16 @@ import {
   rate,
   usd,
 } from '#test/support/nouns.ts'
+import type { Script } from '#test/support/scripted-upstream.ts'
 import { COUNTED, openWalkBench, says, type WalkBench } from './walking.ts'
 
 let bench: WalkBench
 let claims: Claim[]
+let provider: Script
 beforeEach(async () => {
   bench = await openWalkBench()
   claims = []
+  provider = says([COUNTED])
 })
 
 /** A gateway whose admissions note every claim, and do something else before they judge it. */
@@ -38,7 +41,7 @@ function depsWith(before: (claim: Claim) => Promise<unknown> = async () => {}): 
       return await store.admissions.admit(claim)
     },
   }
-  const deps = bench.depsOf(says([COUNTED]))
+  const deps = bench.depsOf(provider)
   return {
     ...deps,
     store: { ...store, admissions },
@@ -132,6 +135,7 @@ test('while it waits for money: a lower bound of its key is what it is asked wit
   await giveBack()
   await walking
   expect(claims.at(-1)?.offers[0]).toMatchObject({ full: 7 })
+  expect(provider.calls.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([7])
 })
 
 test('while it waits for money: a key that is given to another account waits there, and nobody here behind it', async () => {
