@@ -266,6 +266,7 @@ function noHop({ pattern, hops }: Routed, name: string): GatewayError {
 
 const lastHop = ({ pattern, cards }: Routed, name: string): GatewayError => {
   const own = isMask(pattern) ? OWN : cards[0]?.provider
+  const route = `gatewayctl models route ${shellWord(pattern)}`
   return new GatewayError(
     'invalid_request',
     `${name} is the last hop of ${pattern}: nobody would serve it`,
@@ -273,8 +274,14 @@ const lastHop = ({ pattern, cards }: Routed, name: string): GatewayError => {
       param: 'provider',
       hint:
         name === own
-          ? `gatewayctl models route ${shellWord(pattern)} --via PROVIDER, then drop ${name}`
-          : `gatewayctl models route ${shellWord(pattern)} --reset goes back to ${own === OWN ? 'their own providers' : own}`,
+          ? `${route} --via PROVIDER, then drop ${name}`
+          : `${route} --reset ${whatResetDoes(own)}`,
     },
   )
+}
+
+/** `own` is absent for what an older version took for a mask: it routes nothing, and takes no other hop. */
+function whatResetDoes(own: string | undefined): string {
+  if (own === undefined) return 'removes it'
+  return `goes back to ${own === OWN ? 'their own providers' : own}`
 }

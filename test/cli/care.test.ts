@@ -337,6 +337,7 @@ test('a mask with a control character, which an older version took, is listed am
     database.run("INSERT INTO hops VALUES (?, NULL, '*', 1, 1)", [mask])
     database.close(true)
     expect(other.json(['models', 'route'])).toMatchObject([{ model: mask, models: 0 }])
+    expect(other.run(['models', 'route', mask, '--drop', '*']).err).toMatch(/ --reset removes it$/m)
     expect(other.json(['models', 'route', mask, '--reset'])).toMatchObject({ hops: [] })
     expect(other.json(['models', 'route'])).toEqual([])
     expect(other.run(['models', 'route', mask, '--reset']).code).toBe(3)
