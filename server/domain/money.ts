@@ -50,7 +50,7 @@ const ZERO = 0x30
 /** The largest integer that a double represents exactly. */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** The beginning of a fraction: the point and its leading zeros. */
+/** The beginning of a fraction: the point and its leading zeros. Spread: the first `Array.from` of a process costs its start. */
 const LEADS = [...'0'.repeat(ATTO_PLACES)].map((_, zeros) => `0.${'0'.repeat(zeros)}`)
 
 /** On the hot path: every answer renders five amounts, so no regular expression and few temporary strings. */

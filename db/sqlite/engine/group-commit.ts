@@ -248,7 +248,7 @@ export function startGroupCommit(
     return pending
   }
 
-  /** Commits awaited writes only, after `more` turns. Deferred ones may be dropped before they are due. */
+  /** Commits awaited writes only, after `more` turns; for a reader at once. Deferred ones may be dropped before they are due. */
   const endTurn = (more = 0): void => {
     if (more > 0) turn = setImmediate(endTurn, more - 1)
     else commitWith(NOTHING)

@@ -1,4 +1,4 @@
-/** A quote: whether a request would be admitted, and its highest possible cost. Takes nothing and sends nothing. */
+/** A quote: whether a request would be admitted and a provider can be told it, and its highest possible cost. Takes and sends nothing. */
 import { Canceller } from '../cancel.ts'
 import { untilCurrent } from '../catalogue.ts'
 import type { GatewayError } from '../errors.ts'
@@ -26,7 +26,7 @@ export interface QuotedHop {
 }
 
 export interface Quote {
-  /** Null where the request would be admitted. */
+  /** Null where the request would be admitted, and a provider of its route can be told it. */
   readonly refusal: GatewayError | null
   readonly quota: QuotaReading
   readonly route: readonly QuotedHop[]

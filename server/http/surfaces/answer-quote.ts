@@ -8,8 +8,8 @@ import { toErrorFields } from '../render-error.ts'
 import { type CallerContext, renderJson } from '../request-context.ts'
 
 /**
- * Status 200 whether or not the request would be admitted; `admitted` says which, and `error` has the refusal with its
- * `status`. Errors before admission (model, modality, price) are returned as without the header.
+ * Status 200 whether or not the request would be admitted, and a provider of its route can be told it; `admitted` says which, and
+ * `error` has the refusal with its `status`. Errors before admission (model, modality, price) are returned as without the header.
  */
 export async function answerQuote(
   deps: ApiDeps,
