@@ -1,13 +1,18 @@
 /** libfaketime of the Debian package: a program that is started with it goes by another clock than the machine's. */
-import { existsSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
-const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
+/** Below that of the machine's kind: `x86_64-linux-gnu`. */
+const LIBRARIES = '/usr/lib'
+const LIBRARY = readdirSync(LIBRARIES)
+  .map((kind) => join(LIBRARIES, kind, 'faketime/libfaketimeMT.so.1'))
+  .find(existsSync)
 
-export const HAS_FAKETIME: boolean = existsSync(LIBRARY)
+export const HAS_FAKETIME: boolean = LIBRARY !== undefined
 
 /** What a program is started with. Only the time of day is another, not how long something takes. */
 const fake = (clock: Readonly<Record<string, string>>): Record<string, string> => {
-  if (!HAS_FAKETIME) throw new Error('the package faketime is not installed')
+  if (LIBRARY === undefined) throw new Error('the package faketime is not installed')
   return { LD_PRELOAD: LIBRARY, FAKETIME_DONT_FAKE_MONOTONIC: '1', ...clock }
 }
 

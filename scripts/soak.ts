@@ -6,7 +6,7 @@
  *     npm run build && npm run soak -- [--minutes 30] [--seed N] [--clients 24] [--binary dist/gatewayctl]
  *     npm run build && npm run soak -- --kills 200 [--seed N]
  *     npm run build && npm run soak -- --upgrades 100
- *     npm run build && npm run soak -- --nodes 3 [--rounds 8] [--only silence] [--seed N]
+ *     npm run build && npm run soak -- --nodes 3 [--rounds 24] [--only silence] [--seed N]
  *
  * The seed decides what is asked, typed and killed, and in which order; how far a run comes in a minute is the machine's affair.
  * Exits 1 on any broken promise and on any error that nothing explains.
@@ -27,7 +27,7 @@ const { values } = parseArgs({
     kills: { type: 'string' },
     upgrades: { type: 'string' },
     nodes: { type: 'string' },
-    rounds: { type: 'string', default: '8' },
+    rounds: { type: 'string' },
     only: { type: 'string', default: '' },
     seed: { type: 'string' },
     clients: { type: 'string', default: '24' },
@@ -53,7 +53,8 @@ if (values.nodes === undefined) {
     rig.close()
   }
 } else {
-  const [count, rounds] = [Number(values.nodes), Number(values.rounds)]
-  await nodes(values.binary, findings, { ...wishes, nodes: count, rounds, only: values.only })
+  const rounds = values.rounds === undefined ? null : Number(values.rounds)
+  const { binary, only } = values
+  await nodes(binary, findings, { ...wishes, nodes: Number(values.nodes), rounds, only })
 }
 process.exitCode = report(findings) ? 0 : 1

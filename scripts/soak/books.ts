@@ -77,13 +77,12 @@ export async function checkBooks(rig: SoakRig, findings: Findings, when: string)
   return books
 }
 
-/** A claim that is older than this came to the store in time. */
+/** What was admitted so shortly before midnight may be charged to either day: its claim may have come to the store after it. */
 const LATE_CLAIM_MS = 2_000
 const DAY_MS = 86_400_000
 
 /**
- * Where nodes share the store, whatever day it is: each charge is on the day of its admission, by which the sums of keys go. What was
- * claimed just before midnight may have been admitted after it.
+ * Where nodes share the store, whatever day it is: each charge is on the day of its admission, by which the sums of keys go.
  */
 export async function checkDays(
   { query }: SoakRig,

@@ -23,6 +23,7 @@ const RACERS = 6
 const AMPLE_ANSWERS = 1_000
 const USER = 'somebody'
 const TOO_SLOW = 'this machine is too slow: midnight has come before the load'
+const NONE_LATE = 'not tried: no claim of before midnight was admitted after it'
 
 type Period = 'day' | 'month'
 
@@ -62,7 +63,12 @@ export async function passMidnight(field: Field): Promise<void> {
   for (const one of before) judgeBefore(field, one, midnight)
   await until(midnight - EDGE_MS)
   const streams = await Promise.all(nodes.map((node) => beginStream(node, over.key)))
-  if (pair.now() >= midnight) findings.unexplained(TOO_SLOW)
+  const endStreams = () => Promise.all(streams.map((stream) => endStream(field, stream)))
+  if (pair.now() >= midnight) {
+    findings.unexplained(TOO_SLOW)
+    await endStreams()
+    return
+  }
   // It has 2 seconds for a new connection, and may say that its database is out of reach.
   victim.isTroubled = true
   victim.link.set('slow requests')
@@ -72,7 +78,7 @@ export async function passMidnight(field: Field): Promise<void> {
   for (const one of after) judgeAfter(field, one, midnight)
   await racing
   victim.link.set('none')
-  await Promise.all(streams.map((stream) => endStream(field, stream)))
+  await endStreams()
   await checkCharges(field, { over, raced, midnight })
 }
 
@@ -209,5 +215,7 @@ async function checkCharges(
   const [late] = await rig.query<{ n: number }>(
     `SELECT count(*) AS n FROM ledger l JOIN activity a USING (generation_id) WHERE l.day = ${today} AND a.admitted_at < ${midnight}`,
   )
-  findings.count('claims of before midnight that were admitted after it', Number(late?.n))
+  const claims = Number(late?.n)
+  if (claims === 0) findings.unexplained(NONE_LATE)
+  else findings.count('claims of before midnight that were admitted after it', claims)
 }

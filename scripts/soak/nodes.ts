@@ -1,4 +1,5 @@
 /** Nodes over one PostgreSQL with a synchronous standby: in each round something dies, stops or is cut off; then the books are read. */
+import { HAS_FAKETIME } from '../faketime.ts'
 import { POSTGRES_BIN } from '../postgres-package.ts'
 import { checkAudit, checkBooks, checkDays } from './books.ts'
 import { startChance } from './chance.ts'
@@ -18,7 +19,8 @@ export interface NodeWishes {
   readonly seed: number
   readonly clients: number
   readonly nodes: number
-  readonly rounds: number
+  /** Null: as many as play every kind once. */
+  readonly rounds: number | null
   /** In the names of the rounds that are played. */
   readonly only: string
 }
@@ -45,7 +47,8 @@ const PROMOTED_WITHIN_MS = 15_000
 
 /** What is done before the load begins, and what happens in the middle of it. */
 type Act = (field: Field) => Promise<void>
-const ROUNDS: readonly (readonly [name: string, happen: Act, prepare?: Act])[] = [
+type Round = readonly [name: string, happen: Act, prepare?: Act]
+const ROUNDS: readonly Round[] = [
   ['kill -9 of a node', killNode],
   ['a node stopped for 13 s', stopNode],
   ['a node stopped for 8 s', pauseNode],
@@ -60,15 +63,23 @@ const ROUNDS: readonly (readonly [name: string, happen: Act, prepare?: Act])[] =
   ['midnight of a month’s end', passMidnight, (field) => approachMidnight(field, 'month')],
 ]
 
-export async function nodes(
-  binary: string,
-  findings: Findings,
-  { seed, clients, nodes: count, rounds, only }: NodeWishes,
-): Promise<void> {
-  if (POSTGRES_BIN === null) throw new Error('PostgreSQL is not installed')
+function choose({ only, rounds }: NodeWishes): readonly Round[] {
   const kinds = ROUNDS.filter(([name]) => name.includes(only))
   if (kinds.length === 0)
     throw new Error(`--only: none of ${ROUNDS.map(([name]) => name).join(', ')}`)
+  const chosen = Array.from(
+    { length: rounds ?? kinds.length },
+    (_, nth) => kinds[nth % kinds.length] as Round,
+  )
+  if (!HAS_FAKETIME && chosen.some(([, happen]) => happen === passMidnight))
+    throw new Error('faketime is not installed, which midnight needs: --only plays other rounds')
+  return chosen
+}
+
+export async function nodes(binary: string, findings: Findings, wishes: NodeWishes): Promise<void> {
+  if (POSTGRES_BIN === null) throw new Error('PostgreSQL is not installed')
+  const { seed, clients, nodes: count } = wishes
+  const rounds = choose(wishes)
   const pair = await startPair(POSTGRES_BIN)
   const desk = await openLink(pair)
   const env = {
@@ -97,8 +108,7 @@ export async function nodes(
       },
       startChance(seed),
     )
-    for (let round = 0; round < rounds; round++) {
-      const [name, happen, prepare] = kinds[round % kinds.length] as (typeof ROUNDS)[number]
+    for (const [round, [name, happen, prepare]] of rounds.entries()) {
       const victim = nodes[round % count] as SoakNode
       const other = nodes[(round + 1) % count] as SoakNode
       const field = { rig, pair, findings, nodes, victim, other }
