@@ -10,6 +10,7 @@ import { fileExists } from './gateway/access.ts'
 import { noteDemo, withDemo } from './gateway/demo-socket.ts'
 import { callRunning, isTimeout, notAnswering } from './gateway/operator.ts'
 import { noGateway } from './gateway/operator-lines.ts'
+import { isMisreading, seeVersion } from './gateway/served-version.ts'
 import { print, printJson } from './terminal/output.ts'
 import { isTerminal } from './terminal/streams.ts'
 
@@ -62,7 +63,11 @@ function demandTerminal({ env }: Context): void {
 async function readFirst(context: Context): Promise<SnapshotRecord> {
   const { readOnce, Refused, SILENCE_MS } = await import('./dashboard/feed.ts')
   if (!fileExists(context.adminSocket)) throw noGateway(context, 'gatewayctl serve')
-  const source = { socket: context.adminSocket, account: context.accountInput.account }
+  const source = {
+    socket: context.adminSocket,
+    account: context.accountInput.account,
+    onAnswer: (response: Response) => seeVersion(context, response),
+  }
   try {
     return await readOnce(source)
   } catch (thrown) {
@@ -71,24 +76,25 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
       throw new CommandError(thrown.code, exit, thrown.message, thrown.hint)
     }
     if (isTimeout(thrown)) throw notAnswering(context, SILENCE_MS)
-    throw noGateway(context, 'gatewayctl serve')
+    throw isMisreading(thrown) ? thrown : noGateway(context, 'gatewayctl serve')
   }
 }
 
 /** Uses only the running gateway: a dashboard that opened the store would hold its lock and keep a gateway from starting. */
 function actionsOf(context: Context): DashboardActions {
+  const silent = { ...context, quiet: true }
   const none = noGateway(context, 'gatewayctl serve')
   const of = (account: string | undefined) => (account === undefined ? {} : { account })
   return {
     chart: (query, account) =>
-      callRunning(context, 'usage.chart', { ...query, ...of(account) }, none),
+      callRunning(silent, 'usage.chart', { ...query, ...of(account) }, none),
     accounts: async () =>
-      (await callRunning(context, 'accounts.list', {}, none))
+      (await callRunning(silent, 'accounts.list', {}, none))
         .filter(({ closed_at }) => closed_at === null)
         .map(({ name }) => name),
     async kill(id, account) {
       const { model, ended } = await callRunning(
-        context,
+        silent,
         'activity.kill',
         { id, ...of(account) },
         none,
@@ -98,7 +104,7 @@ function actionsOf(context: Context): DashboardActions {
         : `ending ${id}: its provider has not closed the connection yet`
     },
     async seen(upTo) {
-      await callRunning(context, 'notices.seen', { event: upTo }, none)
+      await callRunning(silent, 'notices.seen', { event: upTo }, none)
     },
   }
 }

@@ -19,6 +19,8 @@ export interface FeedOptions {
   readonly fps: number
   /** How long without a frame counts as silence; five seconds by default. */
   readonly silenceMs?: number
+  /** Before the first frame. */
+  onAnswer?(response: Response): void
   onFrame(snapshot: SnapshotRecord): void
   onLink(link: Link): void
 }
@@ -118,7 +120,7 @@ export function startFeed(options: FeedOptions): Feed {
   }
 }
 
-type Source = Pick<FeedOptions, 'socket' | 'account' | 'fps'>
+type Source = Pick<FeedOptions, 'socket' | 'account' | 'fps' | 'onAnswer'>
 
 /** Reads until the gateway closes the stream. @throws when no gateway runs, or it refuses */
 async function readFrames(
@@ -154,7 +156,7 @@ export class Refused extends Error {
 }
 
 async function* readLines(
-  { socket, account, fps }: Source,
+  { socket, account, fps, onAnswer }: Source,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   if (!existsSync(socket)) throw new Error('no gateway is running')
@@ -164,6 +166,7 @@ async function* readLines(
     signal,
     ...NO_TIMEOUT,
   })
+  onAnswer?.(response)
   if (!response.ok) throw new Refused((await response.json()) as Refusal)
   yield* splitLines(response.body)
 }
@@ -185,22 +188,16 @@ const PARTS: Readonly<Record<keyof SnapshotRecord, true>> = {
   errors: true,
 }
 
-/** A gateway that was not restarted after an upgrade may send fewer fields than this program draws. */
+/** A gateway that was not restarted after an upgrade may send fewer fields than this program draws. @throws TypeError */
 function requireAllParts(frame: FrameRecord): void {
   const missing = Object.keys(PARTS).find(
     (part) => frame[part as keyof SnapshotRecord] === undefined,
   )
   if (missing === undefined) return
-  throw new Refused({
-    error: {
-      code: 'other_version',
-      message: `the running gateway has another version: its snapshot has no "${missing}"`,
-      hint: 'restart the gateway with this version of gatewayctl',
-    },
-  })
+  throw new TypeError(`the running gateway is of another version: its snapshot has no "${missing}"`)
 }
 
-/** One whole snapshot. @throws Refused, TimeoutError after some seconds of silence, or the error of the connection */
+/** One whole snapshot. @throws Refused, TypeError, TimeoutError after some seconds of silence, or the error of the connection */
 export async function readOnce(
   source: Omit<Source, 'fps'>,
   silenceMs = SILENCE_MS,

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs'
 import { render } from 'ink'
 import { EXIT } from '../exit.ts'
+import { unreadableAnswer } from '../gateway/served-version.ts'
 import { beginLine, Dashboard, WRAP } from './app.tsx'
 import type { Controller } from './controller.ts'
 import { inColor, plain } from './line.ts'
@@ -55,13 +56,17 @@ function endCrashed(thrown: unknown, unmount: () => void): void {
     // The terminal is restored below.
   }
   if (process.stdin.isTTY) process.stdin.setRawMode(false)
+  const lost = unreadableAnswer(thrown)
   const words = thrown instanceof Error ? thrown.message : String(thrown)
+  const told = lost
+    ? `error: ${lost.message}\nhint: ${lost.hint}\n`
+    : `error: the dashboard crashed: ${words}\nhint: gatewayctl dashboard --once\n`
   try {
     writeSync(1, CLEAN)
-    writeSync(2, `error: the dashboard crashed: ${words}\nhint: gatewayctl dashboard --once\n`)
+    writeSync(2, told)
   } catch {
     // The terminal is gone.
   }
   // biome-ignore lint/nursery/noProcessExit: after a defect nothing is to be waited for
-  process.exit(EXIT.crash)
+  process.exit(lost?.exitCode ?? EXIT.crash)
 }

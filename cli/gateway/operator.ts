@@ -78,7 +78,7 @@ export async function callBoth<One extends VerbName, Other extends VerbName>(
 }
 
 /**
- * The same, but only by a running gateway, here or at any node, and without notes on standard error: for the dashboard.
+ * The same, but only by a running gateway, here or at any node.
  * @throws GatewayError from the verb, CommandError, `none` where no gateway answers and no node lives
  */
 export async function callRunning<Name extends VerbName>(
@@ -87,11 +87,10 @@ export async function callRunning<Name extends VerbName>(
   input: VerbInput<Name>,
   none: CommandError,
 ): Promise<VerbRecord<Name>> {
-  const silent = { ...context, quiet: true }
-  const answer = await overSocket(silent, name, input)
+  const answer = await overSocket(context, name, input)
   if (answer !== null) return answer.record as VerbRecord<Name>
   if (readSharedStore(context) === null) throw none
-  const [here] = await inProcess(silent, [{ name, input }], DEFAULT_OPTIONS, none)
+  const [here] = await inProcess(context, [{ name, input }], DEFAULT_OPTIONS, none)
   return here?.record as VerbRecord<Name>
 }
 

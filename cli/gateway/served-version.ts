@@ -1,4 +1,5 @@
 /** The version of the gateway that answered: after an upgrade the one before serves until it is restarted, and what it answers may have another shape. */
+import { systemCodeOf } from '#domain/system-code.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printNote } from '../terminal/output.ts'
@@ -23,9 +24,13 @@ const RESTART = 'restart the gateway with the newer one'
 /** What is thrown by code that reads a document of another shape: a field that is missing, no JSON, no date. */
 const MISREADINGS = [TypeError, SyntaxError, RangeError]
 
+/** A connection that is lost is a TypeError too. */
+export const isMisreading = (thrown: unknown): boolean =>
+  MISREADINGS.some((kind) => thrown instanceof kind) && systemCodeOf(thrown) === ''
+
 /** The error for a crash where a gateway of another version has answered; null where there is another reason. */
 export function unreadableAnswer(thrown: unknown): CommandError | null {
-  if (other === null || !MISREADINGS.some((kind) => thrown instanceof kind)) return null
+  if (other === null || !isMisreading(thrown)) return null
   const message = `what the running gateway answers, of ${other}, cannot be read by v${VERSION}`
   return new CommandError('other_version', EXIT.failed, message, RESTART, { cause: thrown })
 }

@@ -12,9 +12,10 @@ export async function detach(context: Context): Promise<void> {
   const args = process.argv.slice(2).filter((arg) => arg !== '--detach')
   const server = spawnSelf(args, ['ignore', 'inherit', 'inherit'])
   server.unref()
+  const silent = { ...context, quiet: true }
   const none = noGateway(context, 'gatewayctl serve')
   while (server.exitCode === null && server.signalCode === null) {
-    const status = await callRunning(context, 'status', {}, none).catch(() => null)
+    const status = await callRunning(silent, 'status', {}, none).catch(() => null)
     if (status?.pid === server.pid) return
     await Bun.sleep(LOOK_MS)
   }

@@ -80,7 +80,7 @@ export async function findPredecessor(
     return toPredecessor(link, asked, facts, unix)
   }
   const none = noGateway(context, 'gatewayctl serve --processes 2')
-  await callRunning(context, 'status', {}, none)
+  await callRunning({ ...context, quiet: true }, 'status', {}, none)
   throw refused(
     'the gateway that serves this directory is one process, which ends its streams when it stops',
     'restart it with --processes 2 or more: the next one can take over then',

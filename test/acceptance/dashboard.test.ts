@@ -9,6 +9,8 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { FULL } from '#test/support/tier.ts'
 import { openTerminal, TMUX, type TmuxTerminal } from '#test/support/tmux.ts'
 
+const VERSION = Bun.spawnSync([BINARY, '--version']).stdout.toString().trim()
+
 let cli: CliHarness
 let gateways: Appliance[] = []
 
@@ -316,16 +318,23 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(coloured.screen(true)).toMatch(/\u001b\[[0-9;]*[1-9][0-9;]*m/)
   })
 
-  test('a crash restores the terminal, prints one line, and exits with 70', async () => {
-    serveBroken(join(cli.dataDir, 'run', 'admin.sock'))
-    const terminal = await openTerminal(cli, 80, 24)
-    terminal.send(`${BINARY} dashboard; echo exit-$?`, 'Enter')
-    const screen = await terminal.shows('exit-70')
-    expect(screen).toMatch(/^error: the dashboard crashed: .+$/m)
-    expect(screen).toContain('hint: gatewayctl dashboard --once')
-    expect(screen).not.toMatch(/\bat \w+ \(|bunfs|node_modules/)
-    await isClean(terminal)
-  })
+  test.each([
+    [VERSION, 'exit-70', 'error: the dashboard crashed: ', 'hint: gatewayctl dashboard --once'],
+    ['9.9.9', 'exit-1', 'error: what the running gateway answers, of v9.9.9, ', 'hint: restart'],
+  ])(
+    'a crash beside a gateway of %s restores the terminal, prints why, and is %s',
+    async (...row) => {
+      const [version, exit, error, hint] = row
+      serveBroken(join(cli.dataDir, 'run', 'admin.sock'), SNAPSHOT, version)
+      const terminal = await openTerminal(cli, 80, 24)
+      terminal.send(`${BINARY} dashboard; echo exit-$?`, 'Enter')
+      const screen = await terminal.shows(exit)
+      expect(screen).toContain(error)
+      expect(screen).toContain(hint)
+      expect(screen).not.toMatch(/\bat \w+ \(|bunfs|node_modules/)
+      await isClean(terminal)
+    },
+  )
 })
 
 /** What is wrong with a frame; nothing is missing from a whole one, and nothing of another is left in it. */
@@ -346,8 +355,8 @@ function torn(screen: string, columns: number, rows: number): readonly string[] 
   return wrong
 }
 
-/** A gateway whose second frame nobody can draw, unless its first is said to be another. */
-function serveBroken(path: string, first: object = SNAPSHOT): void {
+/** A gateway of this version whose second frame nobody can draw. */
+function serveBroken(path: string, first: object, version: string): void {
   mkdirSync(dirname(path), { recursive: true })
   const encoder = new TextEncoder()
   const server = Bun.serve({
@@ -361,6 +370,7 @@ function serveBroken(path: string, first: object = SNAPSHOT): void {
             controller.enqueue(encoder.encode('{"at":"2026-11-21T12:41:08Z","traffic":{}}\n'))
           },
         }),
+        { headers: { 'x-gateway-version': version } },
       ),
   })
   onTestFinished(() => server.stop(true))
@@ -431,14 +441,17 @@ describe('without a terminal', () => {
 
   test('a gateway of another version is reported, not a crash', async () => {
     const { money: _, ...older } = SNAPSHOT
-    serveBroken(join(cli.dataDir, 'run', 'admin.sock'), older)
+    serveBroken(join(cli.dataDir, 'run', 'admin.sock'), older, '0.1.9')
     const child = Bun.spawn([BINARY, 'dashboard', '--once'], {
       cwd: cli.home,
       env: cli.env,
       stderr: 'pipe',
     })
     expect(await child.stderr.text()).toBe(
-      'error: the running gateway has another version: its snapshot has no "money"\nhint: restart the gateway with this version of gatewayctl\n',
+      `! the running gateway is of v0.1.9, this command of v${VERSION}: restart the gateway with the newer one
+error: what the running gateway answers, of v0.1.9, cannot be read by v${VERSION}
+hint: restart the gateway with the newer one
+`,
     )
     expect(await child.exited).toBe(1)
   })

@@ -58,6 +58,8 @@ test('an answer that cannot be read is no crash, and --debug shows where it was 
 test('what fails beside it for another reason keeps that', () => {
   seeVersion({ quiet: true } as Context, new Response())
   expect(unreadableAnswer(new Error('EPERM: operation not permitted'))).toBeNull()
+  const lost = Object.assign(new TypeError('the socket was closed'), { code: 'ECONNRESET' })
+  expect(unreadableAnswer(lost)).toBeNull()
   expect(unreadableAnswer(new RangeError('Invalid Date'))?.code).toBe('other_version')
 })
 
@@ -69,8 +71,20 @@ test('and says what was carried out', async () => {
   expect(err).toContain('limits set was carried out, but its output is lost: what the running')
 })
 
-test('a snapshot without the part that is newest is refused by the dashboard', async () => {
-  const { notices: _, ...older } = SNAPSHOT
-  const { code, err } = await serve(older, {}).runBeside(['dashboard', '--once'])
-  expect([code, err]).toEqual([1, expect.stringContaining('its snapshot has no "notices"')])
+const { notices: _, ...WITHOUT_PART } = SNAPSHOT
+test.each([
+  ['the part that is newest', WITHOUT_PART],
+  ['a field of a part', { ...SNAPSHOT, money: {} }],
+])('a snapshot without %s is refused by the dashboard', async (_without, older) => {
+  const cli = serve(older, {})
+  const { code, err } = await cli.runBeside(['dashboard', '--once', '--debug'])
+  expect(code).toBe(1)
+  expect(err).toMatch(/^! the running gateway is of an older version, this command of /)
+  expect(err).toContain('error: what the running gateway answers, of an older version, cannot be')
+  if (older === WITHOUT_PART) expect(err).toContain('its snapshot has no "notices"')
+})
+
+test('activity kill says it too', async () => {
+  const { err } = await serve({}, NEWER).runBeside(['activity', 'kill', 'gen-1', '--yes'])
+  expect(err).toMatch(/^! the running gateway is of v9.9.9/)
 })
