@@ -119,12 +119,12 @@ async function findMissingKey(context: Context, source: string): Promise<string 
   if (own !== null && !isPart) {
     throw refused(
       `${what}, and the one here is ${own}`,
-      'put that key here, or name its file in GATEWAY_MASTER_KEY_FILE; if it is lost, take the one here away first: each secret is then to be set again',
+      'put that key here, or name its file in GATEWAY_MASTER_KEY_FILE; if it is lost, take the one here away, restore, and put it back: each secret is then to be set again',
     )
   }
   const outlook =
     own === null
-      ? 'there is none here: serve needs it, and makes another where it is given none'
+      ? 'there is none here: serve needs it'
       : `the one here is ${own}: doctor names those that are then to be set again`
   printNote(context, `! ${what}, and ${outlook}`)
   return sealer

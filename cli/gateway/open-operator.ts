@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
 import type { OpenAdmission } from '#domain/admission.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Context } from '../context.ts'
@@ -91,7 +92,7 @@ async function openDirectory(
   if (create) makePrivateDirectory(dataDir)
   if (!hasDatabase(dataDir) && !create) throw notInitialised(dataDir)
   try {
-    const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
+    const masterKey = withMasterKey ? await readOwnKey(context, create) : null
     return await openStore({
       dataDir,
       clock,
@@ -109,6 +110,31 @@ async function openDirectory(
     })
   } catch (cause) {
     throw isDenied(cause) ? denied(join(dataDir, DATABASE_FILE)) : cause
+  }
+}
+
+/** `create` makes one where there is none. @throws CommandError 1 where another has sealed what is here: it is kept elsewhere, or lost */
+async function readOwnKey(context: Context, create: boolean): Promise<Uint8Array | null> {
+  const key = readMasterKey(context, { create: false })
+  if (key !== null || !create) return key
+  const path = join(context.dataDir, DATABASE_FILE)
+  const [sealer] = hasDatabase(context.dataDir) ? await sealersOf(path) : []
+  if (sealer === undefined) return readMasterKey(context, { create })
+  throw new CommandError(
+    'master_key',
+    EXIT.failed,
+    `the secrets in ${path} are sealed by the master key ${sealer}, and there is none here`,
+    `put that key back, or name its file in GATEWAY_MASTER_KEY_FILE; if it is lost: (umask 077; head -c 32 /dev/urandom | base64 > ${shellWord(join(context.dataDir, 'master.key'))}), and each secret is then to be set again`,
+  )
+}
+
+/** What cannot be read is said where it is opened. */
+async function sealersOf(path: string): Promise<readonly string[]> {
+  const { sealedBy } = await import('#db/sqlite/files/sealed-by.ts')
+  try {
+    return sealedBy(path)
+  } catch {
+    return []
   }
 }
 

@@ -434,9 +434,19 @@ describe('restore', () => {
       const { code, err } = fresh.run(command)
       expect(code).toBe(0)
       expect(err.split('\n')[0]).toBe(
-        `! the secrets in ${backup} are sealed by the master key ${sealer}, and there is none here: serve needs it, and makes another where it is given none`,
+        `! the secrets in ${backup} are sealed by the master key ${sealer}, and there is none here: serve needs it`,
       )
       expect(fresh.json([...command])).toMatchObject({ missing_master_key: sealer })
+      for (const verb of ['serve', 'init']) {
+        expect(fresh.run([verb])).toEqual({
+          code: 1,
+          out: '',
+          err: expect.stringMatching(
+            `^error: the secrets in .* are sealed by the master key ${sealer}, and there is none here\nhint: put that key back`,
+          ),
+        })
+      }
+      expect(existsSync(own)).toBe(false)
       copyFileSync(join(old.dataDir, 'master.key'), own)
       expect(fresh.json([...command])).toMatchObject({ missing_master_key: null })
       expect(fresh.run(command).err).toMatch(/^✓ restored /)
