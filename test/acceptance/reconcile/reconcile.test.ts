@@ -261,7 +261,7 @@ describe("Anthropic's usage and cost reports", () => {
     const { code, out, err } = fromFiles(reports.usage, reports.costs)
     expect(code).toBe(0)
     expect(err).toMatch(
-      /^vendor \S+ to \S+: ours \$[\d.]+, theirs \$[\d.]+, difference \$-?[\d.]+$/m,
+      /^vendor \S+ to \S+: ours \$[\d.]+, theirs \$[\d.]+, difference -?\$[\d.]+$/m,
     )
     expect(err).toMatch(/requests whose client hung up {2}\(\d+ requests in doubt\)/)
     expect(err).toMatch(/✓ unexplained \$0\.00, 0 %; tolerance 0\.1 %/)
