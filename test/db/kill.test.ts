@@ -23,7 +23,8 @@ test('after each kill: every acknowledged charge and credit is there, once', asy
   const charged = new Map<string, bigint>()
   const credited = new Set<string>()
 
-  for (let round = 0; round < ROUNDS; round++) {
+  // A kill may come after the first charge: so many rounds, and as many more as it takes.
+  for (let round = 0; round < ROUNDS || charged.size <= ROUNDS * 10; round++) {
     const busy = startChild(BUSY, dataDir)
     await busy.says('settled')
     await Bun.sleep(Math.random() * MAX_BUSY_MS)
@@ -58,7 +59,6 @@ test('after each kill: every acknowledged charge and credit is there, once', asy
     })
     await store.close()
   }
-  expect(charged.size).toBeGreaterThan(ROUNDS * 10)
 }, 60_000)
 
 test('after each kill: no mark without its notices, no crossing that is not told', async () => {
