@@ -59,6 +59,7 @@ test('after each kill: every acknowledged charge and credit is there, once', asy
     })
     await store.close()
   }
+  expect(charged.size).toBeGreaterThan(ROUNDS * 10)
 }, 60_000)
 
 test('after each kill: no mark without its notices, no crossing that is not told', async () => {
