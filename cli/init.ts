@@ -1,5 +1,4 @@
 /** `gatewayctl init`: the data directory, an account, the demo provider and a first key; repeating it changes nothing. */
-
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'

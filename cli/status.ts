@@ -1,5 +1,4 @@
 /** `gatewayctl status`: exit 0 while it serves, 4 when no server runs, 6 when it is unhealthy. */
-
 import { GatewayError } from '#domain/errors.ts'
 import { dollars } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'

@@ -45,7 +45,7 @@ export async function restoreBackup(
   requireFile(source)
   if (existsSync(path)) requireFile(path)
   const facts = await examineSource(context, source)
-  const missingKey = await findMissingKey(context, source)
+  const missingKey = findMissingKey(context, source)
   await agree(context, { path, stated, confirmed })
   makePrivateDirectory(context.dataDir)
   const release = lockStopped(context.dataDir)
@@ -107,7 +107,7 @@ async function examineSource(context: Context, source: string) {
  * Said before anything is replaced. Without a key it goes on: a service may be given its own from elsewhere; and with one that opens a part.
  * @throws CommandError 1 where another key is here that opens none, with which the gateway would start and reach no provider
  */
-async function findMissingKey(context: Context, source: string): Promise<string | null> {
+function findMissingKey(context: Context, source: string): string | null {
   const sealers = sealedBy(source)
   const key = readMasterKey(context, { create: false })
   const own = key && openVault(key).keyId

@@ -1,5 +1,4 @@
 /** The request log of a serving process: a line per request on standard output, written in batches. */
-
 import { GatewayError, toldOf } from '#domain/errors.ts'
 import { dollars } from '#domain/money.ts'
 import type { RequestLine, RequestLog } from '#http/request-log.ts'

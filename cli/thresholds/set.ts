@@ -1,5 +1,4 @@
 /** `gatewayctl thresholds set`: changes the given fields; a webhook's secret is shown only when it is created. */
-
 import { dollars } from '#domain/money.ts'
 import { definedIn } from '#domain/stated.ts'
 import type { VerbRecord } from '#operator/verbs.ts'

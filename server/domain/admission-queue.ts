@@ -98,7 +98,7 @@ export class AdmissionQueue {
     signal: CancelSignal,
   ): Promise<Verdict | Repeated> {
     const verdict = undecided === 'stale' ? await untilCurrent(() => this.ask(claimant)) : undecided
-    if (!isToWait(verdict) || this.deps.waitMs === 0) return verdict
+    if (!this.isUndecided(verdict)) return verdict
     const claim = claimant.claimNow()
     const waited = await this.lineOf(claim.accountId).wait(claimant, claim, verdict, signal)
     return waited === 'stale' ? await this.wait(claimant, waited, signal) : waited

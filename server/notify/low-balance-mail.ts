@@ -1,5 +1,4 @@
 /** The low-balance e-mail, rendered from the event's stored body. */
-
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { dollars } from '#domain/money.ts'
 import type { Mail } from './mail.ts'

@@ -1,5 +1,4 @@
 /** Verbs for accounts: create, rename, show. */
-
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'

@@ -1,5 +1,4 @@
 /** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the highest possible cost, without a charge. */
-
 import { renderRub, renderUsd } from '#domain/money.ts'
 import { type Quote, quote } from '#domain/walk/quote.ts'
 import type { Work } from '#domain/work.ts'
